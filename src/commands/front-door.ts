@@ -1,0 +1,75 @@
+// From argv to one command's exit number: finds the command, prints help, turns refusals into one sentence.
+import { type Failure, codeOf } from "../base/failure.ts";
+import { helpOf } from "./help.ts";
+import { sentenceOf } from "./sentences.ts";
+import { printText, tell } from "./result.ts";
+import { readArguments, UsageError } from "./strict-args.ts";
+import type { StrictCommand } from "./strict-command.ts";
+import { commandTable } from "./table.ts";
+
+export const exitNumbers = { done: 0, failed: 1, usage: 64 } as const;
+
+/** Runs `words` (argv without the program) and returns the exit number; never throws. */
+export async function frontDoor(words: readonly string[]): Promise<number> {
+  const [name, ...further] = words;
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") return overview(name === undefined);
+  if (name === "--version") return await frontDoor(["version"]);
+  const load = Object.hasOwn(commandTable, name) ? commandTable[name] : undefined;
+  if (load === undefined) return usage("No such command.", "proctor");
+  return await runCommand((await load()).default, { path: `proctor ${name}`, words: further });
+}
+
+interface Call {
+  readonly path: string;
+  readonly words: readonly string[];
+}
+
+async function runCommand(command: StrictCommand, call: Call): Promise<number> {
+  const [first, ...further] = call.words;
+  if (command.words !== undefined && first !== undefined && Object.hasOwn(command.words, first)) {
+    const inner = (await command.words[first]!()).default;
+    return await runCommand(inner, { path: `${call.path} ${first}`, words: further });
+  }
+  const dashes = call.words.indexOf("--");
+  const own = dashes < 0 ? call.words : call.words.slice(0, dashes);
+  if (asksHelp(command, own)) {
+    printText(helpOf(command, call.path, Math.min(process.stdout.columns ?? 80, 100)));
+    return exitNumbers.done;
+  }
+  if (command.run === undefined) return usage("Name one of its commands.", call.path);
+  try {
+    return await command.run(readArguments(command, call.words));
+  } catch (error) {
+    if (error instanceof UsageError) return usage(error.message, call.path);
+    const code = codeOf(error);
+    tell(`${call.path}: ${await sentenceOf(code)} [${code}]`);
+    if (code === "internal" && process.env.PROCTOR_DEBUG === "1") console.error((error as Failure).stack);
+    return exitNumbers.failed;
+  }
+}
+
+/** `--help` counts unless it belongs to a program named by a positional (`relay F CMD --help`). */
+function asksHelp(command: StrictCommand, own: readonly string[]): boolean {
+  const at = own.findIndex((word) => word === "--help" || word === "-h");
+  return at >= 0 && (command.rest === "none" || at === 0);
+}
+
+function usage(sentence: string, path: string): number {
+  tell(`${path}: ${sentence} Try \`${path} --help\`.`);
+  return exitNumbers.usage;
+}
+
+async function overview(wrong: boolean): Promise<number> {
+  const lines = ["Prove, audit and guard coding agents on a test host.", "", "Usage: proctor COMMAND [OPTIONS]", "", "Commands:"];
+  for (const [name, load] of Object.entries(commandTable)) {
+    const { meta } = (await load()).default;
+    if (meta.hidden !== true) lines.push(`  ${name.padEnd(12)} ${meta.description}`);
+  }
+  lines.push("", "Example:", "  proctor accept        prove a whole run here, every seat embedded", "");
+  if (wrong) {
+    for (const line of lines) tell(line);
+    return exitNumbers.usage;
+  }
+  printText(lines.join("\n"));
+  return exitNumbers.done;
+}

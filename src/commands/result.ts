@@ -1,0 +1,30 @@
+// Where results and sentences leave the program: stdout carries the one result, stderr is for people.
+// Rooms never print; commands call these. Nothing here can lose output into a slow pipe.
+import { writeWhole } from "../base/output.ts";
+import { visible } from "../base/visible.ts";
+
+/** True when stdout is a terminal a person looks at. */
+export function stdoutIsTerminal(): boolean {
+  return process.stdout.isTTY === true;
+}
+
+/** Prints the result: JSON when asked for or when stdout is no terminal, else `text` for people. */
+export function printResult(value: unknown, options: { readonly json: boolean; readonly text?: () => string }): void {
+  if (options.json || options.text === undefined || !stdoutIsTerminal()) writeWhole(1, `${JSON.stringify(value, null, 2)}\n`);
+  else writeWhole(1, `${options.text()}\n`);
+}
+
+/** Prints text on stdout as it is (pages, completions, configuration). */
+export function printText(text: string): void {
+  writeWhole(1, text.endsWith("\n") ? text : `${text}\n`);
+}
+
+/** One sentence for people on stderr. */
+export function tell(sentence: string): void {
+  writeWhole(2, `${visible(sentence, 2000)}\n`);
+}
+
+/** Several lines for people on stderr; each is cleaned on its own. */
+export function tellLines(lines: readonly string[]): void {
+  for (const line of lines) tell(line);
+}

@@ -1,0 +1,13 @@
+// The one sentence of each code, looked up room by room only when something failed.
+type Codes = Readonly<Record<string, string>>;
+
+const rooms: ReadonlyArray<() => Promise<Codes>> = [];
+
+/** The sentence for `code`; an unknown code gets the honest general one. */
+export async function sentenceOf(code: string): Promise<string> {
+  for (const load of rooms) {
+    const codes = await load();
+    if (Object.hasOwn(codes, code)) return codes[code]!;
+  }
+  return code === "internal" ? "Something went wrong inside Proctor." : "The work was refused.";
+}

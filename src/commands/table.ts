@@ -1,0 +1,8 @@
+// Every command of the executable, loaded only when it is called. One line a command.
+import type { StrictCommand } from "./strict-command.ts";
+
+type Loader = () => Promise<{ readonly default: StrictCommand }>;
+
+export const commandTable: Readonly<Record<string, Loader>> = {
+  version: () => import("./version.ts"),
+};
