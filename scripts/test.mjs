@@ -1,0 +1,49 @@
+// The test command: sets up what is missing, builds the executable once, runs the suite over files in parallel,
+// and ends with `N passed, N failed` read from the junit file. Fails when that file is missing or nothing passed.
+//   npm test                 the whole suite
+//   npm test -- tests/relay  one part of it
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bunPath, root } from "./bun.mjs";
+
+const bun = bunPath();
+const folder = mkdtempSync(join(tmpdir(), "proctor-suite-"));
+const junit = process.env.PROCTOR_JUNIT ?? join(folder, "junit.xml");
+const parts = process.argv.slice(2);
+
+const built = spawnSync(bun, ["run", "build.ts"], { cwd: root, stdio: ["ignore", 2, 2] });
+if (built.status !== 0) {
+  console.log("0 passed, 1 failed");
+  process.exit(1);
+}
+
+const run = spawnSync(
+  bun,
+  [
+    "test",
+    "--parallel=3",
+    "--timeout=120000",
+    "--only-failures",
+    "--reporter=junit",
+    `--reporter-outfile=${junit}`,
+    ...(parts.length > 0 ? parts.map((part) => (part.startsWith(".") ? part : `./${part}`)) : ["./tests"]),
+  ],
+  {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+    env: { ...process.env, PROCTOR_BINARY: join(root, "dist", "proctor"), PROCTOR_SUITE: "1" },
+  },
+);
+
+const text = existsSync(junit) ? readFileSync(junit, "utf8") : "";
+const head = /<testsuites\b[^>]*>/.exec(text)?.[0] ?? "";
+const count = (name) => Number(new RegExp(`\\b${name}="(\\d+)"`).exec(head)?.[1] ?? 0);
+const failed = count("failures") + count("errors");
+const skipped = count("skipped");
+const passed = count("tests") - failed - skipped;
+if (process.env.PROCTOR_JUNIT === undefined) rmSync(folder, { recursive: true, force: true });
+const silentFailure = run.status !== 0 && failed === 0 ? 1 : 0;
+console.log(`${passed} passed, ${failed + silentFailure} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+process.exitCode = run.status === 0 && passed > 0 && failed === 0 ? 0 : 1;
