@@ -2,7 +2,7 @@
 //   bun build.ts                 this machine
 //   bun build.ts --target NAME   one of `targets` below
 //   bun build.ts --all           every target, SHA256SUMS and the SBOM, into dist/release
-import { mkdirSync, readFileSync, rmSync, writeFileSync, renameSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
 const root = import.meta.dir;
 
@@ -73,7 +73,9 @@ function release(): void {
   const sums = readdirSync(folder)
     .filter((name) => !name.endsWith(".map"))
     .sort()
-    .map((name) => `${new Bun.CryptoHasher("sha256").update(readFileSync(`${folder}/${name}`)).digest("hex")}  ${name}\n`);
+    .map(
+      (name) => `${new Bun.CryptoHasher("sha256").update(readFileSync(`${folder}/${name}`)).digest("hex")}  ${name}\n`,
+    );
   writeFileSync(`${folder}/SHA256SUMS`, sums.join(""));
 }
 
@@ -85,7 +87,9 @@ interface LockedPackage {
 
 /** CycloneDX 1.6: what is inside the executable, from the lockfile. */
 function sbom(): object {
-  const lock = JSON.parse(readFileSync(`${root}/package-lock.json`, "utf8")) as { packages: Record<string, LockedPackage> };
+  const lock = JSON.parse(readFileSync(`${root}/package-lock.json`, "utf8")) as {
+    packages: Record<string, LockedPackage>;
+  };
   const manifest = JSON.parse(readFileSync(`${root}/package.json`, "utf8")) as {
     version: string;
     dependencies: Record<string, string>;

@@ -13,7 +13,10 @@ function changedAt(path: string): number {
 const built = changedAt(binary);
 const sources = [...new Glob("{src,fixtures/clamp,build.ts}/**").scanSync({ cwd: root }), "build.ts", "package.json"];
 if (sources.some((file) => changedAt(`${root}/${file}`) > built)) {
-  const result = Bun.spawnSync([process.execPath, "run", "build.ts"], { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
+  const result = Bun.spawnSync([process.execPath, "run", "build.ts"], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
   if (result.exitCode !== 0) process.exit(1);
 }
 const child = Bun.spawn([binary, "accept", ...process.argv.slice(2)], { stdio: ["inherit", "inherit", "inherit"] });

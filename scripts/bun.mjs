@@ -19,7 +19,9 @@ function found() {
   // A stub is under 1 KB, the real program about 100 MB; one of another libc does not answer.
   return candidates().find(
     (path) =>
-      existsSync(path) && statSync(path).size > 1_000_000 && spawnSync(path, ["--version"], { stdio: "ignore" }).status === 0,
+      existsSync(path) &&
+      statSync(path).size > 1_000_000 &&
+      spawnSync(path, ["--version"], { stdio: "ignore" }).status === 0,
   );
 }
 

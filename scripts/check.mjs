@@ -10,7 +10,10 @@ const tools = [
 ];
 let failed = false;
 for (const [tool, args] of tools) {
-  const run = spawnSync(process.execPath, [join(root, "node_modules", tool), ...args], { cwd: root, stdio: ["ignore", 2, 2] });
+  const run = spawnSync(process.execPath, [join(root, "node_modules", tool), ...args], {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+  });
   if (run.status !== 0) failed = true;
 }
 process.exitCode = failed ? 1 : 0;

@@ -1,13 +1,12 @@
 // From argv to one command's exit number: finds the command, prints help, turns refusals into one sentence.
-import { type Failure, codeOf } from "../base/failure.ts";
+import { codeOf, type Failure } from "../base/failure.ts";
+import { exitNumbers } from "./exit-numbers.ts";
 import { helpOf } from "./help.ts";
-import { sentenceOf } from "./sentences.ts";
 import { printText, tell } from "./result.ts";
+import { sentenceOf } from "./sentences.ts";
 import { readArguments, UsageError } from "./strict-args.ts";
 import type { StrictCommand } from "./strict-command.ts";
 import { commandTable } from "./table.ts";
-
-export const exitNumbers = { done: 0, failed: 1, usage: 64 } as const;
 
 /** Runs `words` (argv without the program) and returns the exit number; never throws. */
 export async function frontDoor(words: readonly string[]): Promise<number> {
@@ -60,7 +59,13 @@ function usage(sentence: string, path: string): number {
 }
 
 async function overview(wrong: boolean): Promise<number> {
-  const lines = ["Prove, audit and guard coding agents on a test host.", "", "Usage: proctor COMMAND [OPTIONS]", "", "Commands:"];
+  const lines = [
+    "Prove, audit and guard coding agents on a test host.",
+    "",
+    "Usage: proctor COMMAND [OPTIONS]",
+    "",
+    "Commands:",
+  ];
   for (const [name, load] of Object.entries(commandTable)) {
     const { meta } = (await load()).default;
     if (meta.hidden !== true) lines.push(`  ${name.padEnd(12)} ${meta.description}`);

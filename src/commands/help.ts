@@ -4,7 +4,8 @@ import type { ArgumentDefinition, StrictCommand } from "./strict-command.ts";
 /** Help of one command; `path` is how it was called, e.g. "proctor gateway issue". */
 export function helpOf(command: StrictCommand, path: string, width = 80): string {
   const lines = [command.meta.description, "", `Usage: ${path} ${usageOf(command)}`.trimEnd()];
-  if (command.words !== undefined) lines.push("", "Commands:", ...Object.keys(command.words).map((word) => `  ${word}`));
+  if (command.words !== undefined)
+    lines.push("", "Commands:", ...Object.keys(command.words).map((word) => `  ${word}`));
   const shown = Object.entries(command.args).filter(([, one]) => one.hidden !== true);
   if (shown.length > 0) lines.push("", "Options:");
   for (const [name, definition] of shown) lines.push(...entryOf(name, definition, width));
@@ -30,7 +31,8 @@ function usageOf(command: StrictCommand): string {
 
 function entryOf(name: string, definition: ArgumentDefinition, width: number): string[] {
   const hint = definition.type === "string" ? ` ${definition.valueHint ?? "VALUE"}` : "";
-  const head = definition.type === "positional" ? `  ${definition.valueHint ?? name.toUpperCase()}` : `  --${name}${hint}`;
+  const head =
+    definition.type === "positional" ? `  ${definition.valueHint ?? name.toUpperCase()}` : `  --${name}${hint}`;
   const extras = [
     definition.choices === undefined ? "" : `one of ${definition.choices.join(", ")}`,
     definition.required === true && definition.type === "string" ? "required" : "",

@@ -10,7 +10,8 @@ export function stdoutIsTerminal(): boolean {
 
 /** Prints the result: JSON when asked for or when stdout is no terminal, else `text` for people. */
 export function printResult(value: unknown, options: { readonly json: boolean; readonly text?: () => string }): void {
-  if (options.json || options.text === undefined || !stdoutIsTerminal()) writeWhole(1, `${JSON.stringify(value, null, 2)}\n`);
+  if (options.json || options.text === undefined || !stdoutIsTerminal())
+    writeWhole(1, `${JSON.stringify(value, null, 2)}\n`);
   else writeWhole(1, `${options.text()}\n`);
 }
 

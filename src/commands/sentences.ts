@@ -1,7 +1,7 @@
 // The one sentence of each code, looked up room by room only when something failed.
 type Codes = Readonly<Record<string, string>>;
 
-const rooms: ReadonlyArray<() => Promise<Codes>> = [];
+const rooms: ReadonlyArray<() => Promise<Codes>> = [async () => (await import("./codes.ts")).commandCodes];
 
 /** The sentence for `code`; an unknown code gets the honest general one. */
 export async function sentenceOf(code: string): Promise<string> {

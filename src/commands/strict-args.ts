@@ -35,7 +35,8 @@ export function readArguments(command: StrictCommand, words: readonly string[]):
     rest = plain.splice(positionals.length);
   }
   const args = { ...valuesOf(command, flags), ...positionalsOf(positionals, plain) };
-  if (command.rest === "none" && (dashes >= 0 || rest.length > 0)) throw new UsageError("No words may follow `--` here.");
+  if (command.rest === "none" && (dashes >= 0 || rest.length > 0))
+    throw new UsageError("No words may follow `--` here.");
   if (command.rest === "required" && rest.length === 0) throw new UsageError("Give the program to run after `--`.");
   return { args, rest };
 }

@@ -4,5 +4,8 @@ import type { StrictCommand } from "./strict-command.ts";
 type Loader = () => Promise<{ readonly default: StrictCommand }>;
 
 export const commandTable: Readonly<Record<string, Loader>> = {
+  doctor: () => import("./doctor.ts"),
+  self: () => import("./self.ts"),
+  completions: () => import("./completions.ts"),
   version: () => import("./version.ts"),
 };
