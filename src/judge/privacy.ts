@@ -1,0 +1,61 @@
+// Judges the search for planted private text, and the modes of private files.
+import type { Canaries, Rule } from "../contract/report.ts";
+import { ended, passed, type RuleName } from "./rule.ts";
+
+const names = {
+  text: { rule: "privacy", where: "canaries.found" },
+  modes: { rule: "private_modes", where: "canaries.wrong_modes" },
+} as const satisfies Record<string, RuleName>;
+
+/** The forms a planted text is looked for in. A canary is found when any form of it is a part of the bytes. */
+export function canaryForms(canary: Uint8Array): ReadonlyArray<readonly [form: string, text: string]> {
+  const text = new TextDecoder("latin1").decode(canary);
+  const hex = Buffer.from(canary).toString("hex");
+  const forms: Array<readonly [string, string]> = [
+    ["raw", text],
+    ["hex", hex],
+    ["hex", hex.toUpperCase()],
+    ["url", encodeURIComponent(text)],
+    ["json", JSON.stringify(text).slice(1, -1)],
+    ["json", jsonEscaped(canary)],
+  ];
+  for (const shift of [0, 1, 2]) {
+    const base64 = innerBase64(canary, shift);
+    forms.push(["base64", base64], ["base64", base64.replaceAll("+", "-").replaceAll("/", "_")]);
+  }
+  return forms.filter(([, value], index) => forms.findIndex(([, other]) => other === value) === index);
+}
+
+export function judgePrivacy(canaries: Canaries | undefined): Rule[] {
+  if (canaries === undefined || canaries.planted.length === 0 || canaries.scanned.length === 0)
+    return [
+      ended(names.text, "private_scan_missing", "nothing was planted or nothing was searched"),
+      modesRule(canaries),
+    ];
+  const { planted, scanned, found } = canaries;
+  const fact = `${planted.length} planted, ${scanned.length} files searched, ${found.length} found`;
+  return [
+    found.length === 0 ? passed(names.text, fact) : ended(names.text, "private_text_found", fact),
+    modesRule(canaries),
+  ];
+}
+
+function modesRule(canaries: Canaries | undefined): Rule {
+  if (canaries === undefined) return ended(names.modes, "private_scan_missing", "modes were not looked at");
+  const wrong = canaries.wrong_modes.length;
+  return wrong === 0
+    ? passed(names.modes, "every private file and folder is the owner's alone")
+    : ended(names.modes, "private_mode_wrong", `${wrong} files or folders`);
+}
+
+function jsonEscaped(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => `\\u${byte.toString(16).padStart(4, "0")}`).join("");
+}
+
+/** The characters every base64 text shows that holds these bytes at an offset of `shift` bytes (mod 3). */
+function innerBase64(bytes: Uint8Array, shift: number): string {
+  const padded = Buffer.concat([Buffer.alloc(shift), Buffer.from(bytes)]).toString("base64");
+  const first = shift === 0 ? 0 : shift + 1;
+  const usable = Math.floor(((shift + bytes.length) * 8) / 6);
+  return padded.slice(first, usable);
+}
