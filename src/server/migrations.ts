@@ -1,0 +1,39 @@
+// The database's shape, changed forward only: each numbered step runs once, in order, in its own transaction.
+// A database that knows a step we do not know was written by a newer program and is left alone.
+import type { Database } from "bun:sqlite";
+import { Failure } from "../base/failure.ts";
+import type { ServerCode } from "./codes.ts";
+import { identities } from "./migrations/001-identities.ts";
+import { sessions } from "./migrations/002-sessions.ts";
+import { goals } from "./migrations/003-goals.ts";
+import { memory } from "./migrations/004-memory.ts";
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly statements: readonly string[];
+}
+
+/** Every step, ascending. 001–009 are the server's own, 010–019 the agent tasks' and runs'. */
+export const migrations: readonly Migration[] = [identities, sessions, goals, memory];
+
+const applicationId = 0x50726f63;
+
+/** Applies the steps that are missing; `upTo` stops early and exists for tests of older databases. */
+export function migrate(db: Database, wallMs: number, upTo = Number.POSITIVE_INFINITY): void {
+  const owner = db.query<{ application_id: number }, []>("PRAGMA application_id").get()?.application_id ?? 0;
+  const tables = db.query<{ n: number }, []>("SELECT count(*) AS n FROM sqlite_schema").get()?.n ?? 0;
+  if (owner !== applicationId && (owner !== 0 || tables > 0)) throw new Failure<ServerCode>("store_foreign");
+  db.run(`PRAGMA application_id = ${applicationId}`);
+  db.run("CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT");
+  const done = new Set(db.query<{ version: number }, []>("SELECT version FROM migrations").all().map((row) => row.version));
+  const known = new Set(migrations.map((step) => step.version));
+  for (const version of done) if (!known.has(version)) throw new Failure<ServerCode>("store_newer");
+  for (const step of migrations) {
+    if (done.has(step.version) || step.version > upTo) continue;
+    db.transaction(() => {
+      for (const statement of step.statements) db.run(statement);
+      db.query("INSERT INTO migrations (version, name, applied_at) VALUES (?, ?, ?)").run(step.version, step.name, wallMs);
+    })();
+  }
+}
