@@ -1,0 +1,111 @@
+// One HTTP request with a total deadline and a bound that is checked before bytes are kept. It uses no proxy and
+// follows no redirect. Plain http goes over a socket of our own, one request a connection; https through fetch.
+
+import { Failure } from "./failure.ts";
+import { HttpAnswerReader } from "./http-answer.ts";
+
+export interface HttpRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+  /** For everything, connecting included. */
+  readonly timeoutMs: number;
+  /** For the body of the answer. */
+  readonly maxBytes: number;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  /** Names in lower case; repeated ones joined by ", ". */
+  readonly headers: Record<string, string>;
+  readonly body: Uint8Array;
+}
+
+/** Fails with http_timeout, http_result_limit, http_unreachable or http_malformed; any status is an answer. */
+export async function httpRequest(request: HttpRequest): Promise<HttpAnswer> {
+  const url = URL.canParse(request.url) ? new URL(request.url) : null;
+  if (url === null || url.username !== "" || url.password !== "") throw new Failure("http_unreachable");
+  if (url.protocol === "https:") return await overFetch(request);
+  if (url.protocol !== "http:") throw new Failure("http_unreachable");
+  return await overSocket(url, request);
+}
+
+async function overSocket(url: URL, request: HttpRequest): Promise<HttpAnswer> {
+  const answer = Promise.withResolvers<HttpAnswer>();
+  const reader = new HttpAnswerReader({ maxBytes: request.maxBytes, headOnly: request.method === "HEAD" });
+  const timer = setTimeout(() => answer.reject(new Failure("http_timeout")), request.timeoutMs);
+  let unsent = requestBytes(url, request);
+  const write = (socket: Bun.Socket): void => {
+    if (unsent.byteLength > 0) unsent = unsent.subarray(Math.max(0, socket.write(unsent)));
+  };
+  const settle = (read: () => HttpAnswer | null): void => {
+    try {
+      const done = read();
+      if (done !== null) answer.resolve(done);
+    } catch (error) {
+      answer.reject(error);
+    }
+  };
+  const connecting = Bun.connect({
+    hostname: url.hostname.replace(/^\[|\]$/g, ""),
+    port: Number(url.port || 80),
+    socket: {
+      open: write,
+      drain: write,
+      data: (_socket, bytes) => settle(() => reader.push(bytes)),
+      end: () => settle(() => reader.end()),
+      close: () => settle(() => reader.end()),
+      error: () => answer.reject(new Failure("http_unreachable")),
+      connectError: () => answer.reject(new Failure("http_unreachable")),
+    },
+  });
+  connecting.catch(() => answer.reject(new Failure("http_unreachable")));
+  try {
+    return await answer.promise;
+  } finally {
+    clearTimeout(timer);
+    // Also a socket that connects only after the deadline is closed.
+    void connecting.then((socket) => socket.terminate()).catch(() => undefined);
+  }
+}
+
+function requestBytes(url: URL, request: HttpRequest): Uint8Array {
+  const body = typeof request.body === "string" ? Buffer.from(request.body) : (request.body ?? new Uint8Array(0));
+  const lines = [`${request.method} ${url.pathname}${url.search} HTTP/1.1`, `host: ${url.host}`, "connection: close"];
+  for (const [name, value] of Object.entries(request.headers)) {
+    // A line end in a value would let it write headers of its own.
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || /[\r\n\0]/.test(value)) throw new Failure("http_malformed");
+    if (!/^(host|connection|content-length|transfer-encoding)$/i.test(name)) lines.push(`${name}: ${value}`);
+  }
+  if (request.body !== undefined || !/^(GET|HEAD)$/.test(request.method)) {
+    lines.push(`content-length: ${body.byteLength}`);
+  }
+  return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), body]);
+}
+
+async function overFetch(request: HttpRequest): Promise<HttpAnswer> {
+  const signal = AbortSignal.timeout(request.timeoutMs);
+  try {
+    const response = await fetch(request.url, {
+      method: request.method,
+      headers: request.headers,
+      redirect: "manual",
+      signal,
+      // An empty proxy keeps the variables of the environment out.
+      proxy: "",
+      ...(request.body === undefined ? {} : { body: request.body as BodyInit }),
+    });
+    const parts: Uint8Array[] = [];
+    let kept = 0;
+    for await (const part of response.body ?? []) {
+      kept += part.byteLength;
+      if (kept > request.maxBytes) throw new Failure("http_result_limit");
+      parts.push(part);
+    }
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: Buffer.concat(parts) };
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw new Failure(signal.aborted ? "http_timeout" : "http_unreachable", { cause: error });
+  }
+}

@@ -1,0 +1,138 @@
+// Starts a program as leader of a session and group of its own and ends the group as a whole. A group is only ever
+// named by a leader that was started here; our own group is refused. What is still there at the end is told as a
+// value, never hidden.
+
+import { groupMembers, type ProcessId, type ProcessRow, readProcess } from "./census.ts";
+import { type Clock, holdsWithin, systemClock } from "./clock.ts";
+import { Failure } from "./failure.ts";
+
+export interface GroupOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** The whole environment of the child; nothing is added to it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** "pipe" or an open descriptor; "ignore" when absent. */
+  readonly stdin?: "ignore" | "pipe" | number;
+  /** A pipe has to be read: one that nobody touches is buffered without bound. */
+  readonly stdout?: "ignore" | "pipe" | number;
+  readonly stderr?: "ignore" | "pipe" | number;
+  /** More descriptors, handed on as 3, 4, … */
+  readonly extra?: readonly number[];
+}
+
+export interface GroupExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+export interface StopOptions {
+  readonly termMs?: number;
+  readonly killMs?: number;
+  readonly clock?: Clock;
+  readonly firstSignal?: NodeJS.Signals;
+}
+
+/** The writing end of a child's stdin: await flush() after each write, or memory has no bound. */
+export type GroupInput = Bun.FileSink;
+
+export interface ProcessGroup {
+  readonly id: ProcessId;
+  readonly pid: number;
+  readonly stdin?: GroupInput;
+  readonly stdout?: ReadableStream<Uint8Array>;
+  readonly stderr?: ReadableStream<Uint8Array>;
+  /** The leader's end; members may outlive it. */
+  readonly exited: Promise<GroupExit>;
+  /** Whether any member is alive. */
+  running(): boolean;
+  signalLeader(signal: NodeJS.Signals): void;
+  stop(options?: StopOptions): Promise<"gone" | "still_visible">;
+}
+
+/** Fails with `program_not_started` when the program cannot be executed. */
+export function startGroup(options: GroupOptions): ProcessGroup {
+  const child = spawn(options);
+  const started = readProcess(child.pid);
+  const id: ProcessId = { pid: child.pid, startTicks: started?.startTicks ?? 0 };
+  if (started !== null && started.pgid === readProcess(process.pid)?.pgid) {
+    child.kill("SIGKILL");
+    throw new Failure("group_not_separate");
+  }
+  const members = new GroupMembers(id);
+  const streams = child as unknown as Pick<ProcessGroup, "stdin" | "stdout" | "stderr">;
+  return {
+    id,
+    pid: child.pid,
+    ...(options.stdin === "pipe" && streams.stdin ? { stdin: streams.stdin } : {}),
+    ...(options.stdout === "pipe" && streams.stdout ? { stdout: streams.stdout } : {}),
+    ...(options.stderr === "pipe" && streams.stderr ? { stderr: streams.stderr } : {}),
+    exited: child.exited.then(() => ({ code: child.exitCode, signal: child.signalCode })),
+    running: () => members.living().length > 0,
+    // Bun keeps the exit status until it was read, so the pid cannot have become somebody else's.
+    signalLeader: (signal) => void (child.exitCode === null && child.signalCode === null && child.kill(signal)),
+    stop: (how) => stopGroup(members, how),
+  };
+}
+
+function spawn(options: GroupOptions): Bun.Subprocess {
+  try {
+    return Bun.spawn([options.command, ...options.args], {
+      cwd: options.cwd,
+      env: { ...options.env },
+      detached: true,
+      stdio: [
+        options.stdin ?? "ignore",
+        options.stdout ?? "ignore",
+        options.stderr ?? "ignore",
+        ...(options.extra ?? []),
+      ],
+    });
+  } catch (cause) {
+    throw new Failure("program_not_started", { cause });
+  }
+}
+
+/**
+ * The members of one group, seen through the group number. The number stays reserved by the kernel while any
+ * member lives; once none was seen alive it may be given out again, and is never signalled after that.
+ */
+class GroupMembers {
+  readonly #leader: ProcessId;
+  #over = false;
+
+  constructor(leader: ProcessId) {
+    this.#leader = leader;
+  }
+
+  living(): ProcessRow[] {
+    if (this.#over) return [];
+    const rows = groupMembers(this.#leader.pid).filter((row) => this.#ours(row));
+    if (rows.length === 0) this.#over = true;
+    return rows;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (this.living().length === 0) return;
+    try {
+      process.kill(-this.#leader.pid, signal);
+    } catch {
+      // All of it ended between the look and the signal; the next look tells.
+    }
+  }
+
+  /** A leader with another start time means that our group ended and its number is in other hands. */
+  #ours(row: ProcessRow): boolean {
+    if (row.sid !== this.#leader.pid) return false;
+    return row.pid !== this.#leader.pid || row.startTicks === this.#leader.startTicks;
+  }
+}
+
+async function stopGroup(members: GroupMembers, options: StopOptions = {}): Promise<"gone" | "still_visible"> {
+  const { termMs = 10_000, killMs = 2_000, clock = systemClock, firstSignal = "SIGTERM" } = options;
+  const gone = (): boolean => members.living().length === 0;
+  members.signal(firstSignal);
+  if (await holdsWithin(gone, { withinMs: termMs, everyMs: 10, clock })) return "gone";
+  members.signal("SIGKILL");
+  return (await holdsWithin(gone, { withinMs: killMs, everyMs: 10, clock })) ? "gone" : "still_visible";
+}
