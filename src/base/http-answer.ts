@@ -9,6 +9,12 @@ interface Answer {
   readonly body: Uint8Array;
 }
 
+interface Head {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly framing: Framing;
+}
+
 type Framing = { readonly kind: "length"; readonly bytes: number } | { readonly kind: "chunked" | "to_end" };
 
 const maxHeadBytes = 65_536;
@@ -20,7 +26,7 @@ export class HttpAnswerReader {
   readonly #maxBytes: number;
   readonly #headOnly: boolean;
   #waiting = Buffer.alloc(0);
-  #head: { readonly status: number; readonly headers: Record<string, string>; readonly framing: Framing } | null = null;
+  #head: Head | null = null;
   readonly #body: Buffer[] = [];
   #kept = 0;
   /** Bytes left of the current chunk with its line end; null while a size line is due. */
@@ -39,7 +45,7 @@ export class HttpAnswerReader {
     while (this.#head === null) {
       if (!this.#readHead()) return null;
     }
-    return this.#readBody(this.#head.framing);
+    return this.#readBody(this.#head);
   }
 
   /** The other side closed: the answer if that is how this one ends, a failure otherwise. */
@@ -47,7 +53,7 @@ export class HttpAnswerReader {
     if (this.#done !== null) return this.#done;
     if (this.#head === null) throw new Failure(this.#waiting.byteLength === 0 ? "http_unreachable" : "http_malformed");
     if (this.#head.framing.kind !== "to_end") throw new Failure("http_malformed");
-    return this.#finish();
+    return this.#finish(this.#head);
   }
 
   #readHead(): boolean {
@@ -80,17 +86,18 @@ export class HttpAnswerReader {
     return { kind: "length", bytes: Number(length) };
   }
 
-  #readBody(framing: Framing): Answer | null {
-    if (framing.kind === "chunked") return this.#readChunks();
+  #readBody(head: Head): Answer | null {
+    const { framing } = head;
+    if (framing.kind === "chunked") return this.#readChunks(head);
     if (framing.kind === "to_end") {
       this.#keep(this.#waiting.byteLength);
       return null;
     }
     this.#keep(Math.min(this.#waiting.byteLength, framing.bytes - this.#kept));
-    return this.#kept === framing.bytes ? this.#finish() : null;
+    return this.#kept === framing.bytes ? this.#finish(head) : null;
   }
 
-  #readChunks(): Answer | null {
+  #readChunks(head: Head): Answer | null {
     for (;;) {
       if (this.#chunkLeft !== null) {
         if (this.#chunkLeft > 2) this.#chunkLeft -= this.#keep(Math.min(this.#waiting.byteLength, this.#chunkLeft - 2));
@@ -108,7 +115,7 @@ export class HttpAnswerReader {
       if (size === undefined) throw new Failure("http_malformed");
       const bytes = Number.parseInt(size, 16);
       // The body is whole; trailers carry nothing that we read.
-      if (bytes === 0) return this.#finish();
+      if (bytes === 0) return this.#finish(head);
       if (this.#kept + bytes > this.#maxBytes) throw new Failure("http_result_limit");
       this.#waiting = this.#waiting.subarray(end + 2);
       this.#chunkLeft = bytes + 2;
@@ -123,9 +130,8 @@ export class HttpAnswerReader {
     return bytes;
   }
 
-  #finish(): Answer {
-    const { status, headers } = this.#head as NonNullable<typeof this.#head>;
-    this.#done = { status, headers, body: Buffer.concat(this.#body) };
+  #finish(head: Head): Answer {
+    this.#done = { status: head.status, headers: head.headers, body: Buffer.concat(this.#body) };
     return this.#done;
   }
 }

@@ -28,7 +28,7 @@ export interface RunProgramResult {
 }
 
 /** How long output may still arrive once the leader has ended, for a grandchild that keeps the pipe. */
-const drainMs = 500;
+const drainMs = 2_000;
 const stopLimits = { termMs: 500, killMs: 2_000 };
 const nothing = new Uint8Array(0);
 
@@ -62,10 +62,10 @@ async function finish(group: ProcessGroup, options: RunProgramOptions): Promise<
   if (options.stdin !== undefined) void feed(group, options.stdin);
 
   await Promise.race([group.exited, over.promise]);
+  clearTimeout(timer);
   await Promise.race([outputs, over.promise, Bun.sleep(group.running() ? 0 : drainMs)]);
   await group.stop(stopLimits);
   await Promise.race([outputs, Bun.sleep(drainMs)]);
-  clearTimeout(timer);
   closing.resolve();
 
   const [stdout, stderr] = await outputs;
