@@ -1,7 +1,10 @@
 // The one sentence of each code, looked up room by room only when something failed.
 type Codes = Readonly<Record<string, string>>;
 
-const rooms: ReadonlyArray<() => Promise<Codes>> = [async () => (await import("./codes.ts")).commandCodes];
+const rooms: ReadonlyArray<() => Promise<Codes>> = [
+  async () => (await import("./codes.ts")).commandCodes,
+  async () => (await import("../evidence/codes.ts")).evidenceCodes,
+];
 
 /** The sentence for `code`; an unknown code gets the honest general one. */
 export async function sentenceOf(code: string): Promise<string> {

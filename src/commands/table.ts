@@ -7,5 +7,8 @@ export const commandTable: Readonly<Record<string, Loader>> = {
   doctor: () => import("./doctor.ts"),
   self: () => import("./self.ts"),
   completions: () => import("./completions.ts"),
+  verify: () => import("./verify.ts"),
+  report: () => import("./report.ts"),
+  merge: () => import("./merge.ts"),
   version: () => import("./version.ts"),
 };
