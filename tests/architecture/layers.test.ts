@@ -5,7 +5,9 @@ import { projectRoot } from "../support/binary.ts";
 
 const rooms = ["relay", "gateway", "hooks", "server", "runner", "standins", "harness", "evidence", "calibrate"];
 const files = [...new Glob("src/**/*.ts").scanSync({ cwd: projectRoot })].sort();
-const sources = new Map(await Promise.all(files.map(async (file) => [file, await Bun.file(projectRoot + file).text()] as const)));
+const sources = new Map(
+  await Promise.all(files.map(async (file) => [file, await Bun.file(projectRoot + file).text()] as const)),
+);
 
 /** Every module a source names: [what, type only]. */
 function importsOf(text: string): Array<readonly [string, boolean]> {
@@ -33,7 +35,7 @@ const allowed: Record<string, readonly string[]> = {
   base: ["base"],
   contract: ["contract", "base"],
   judge: ["judge", "contract", "base"],
-  commands: ["commands", "base", "contract", "version", ...rooms],
+  commands: ["commands", "base", "contract", "version", "judge", ...rooms],
   ...Object.fromEntries(rooms.map((room) => [room, [room, "contract", "base", "version"]])),
 };
 const judged = ["harness", "evidence", "calibrate"];
