@@ -7,17 +7,19 @@ const names = {
   modes: { rule: "private_modes", where: "canaries.wrong_modes" },
 } as const satisfies Record<string, RuleName>;
 
-/** The forms a planted text is looked for in. A canary is found when any form of it is a part of the bytes. */
+/** The forms a planted text is looked for in. The texts are bytes read as latin1. */
 export function canaryForms(canary: Uint8Array): ReadonlyArray<readonly [form: string, text: string]> {
-  const text = new TextDecoder("latin1").decode(canary);
+  const raw = Buffer.from(canary).toString("latin1");
+  const text = new TextDecoder().decode(canary);
+  const asBytes = (written: string) => Buffer.from(written, "utf8").toString("latin1");
   const hex = Buffer.from(canary).toString("hex");
   const forms: Array<readonly [string, string]> = [
-    ["raw", text],
+    ["raw", raw],
     ["hex", hex],
     ["hex", hex.toUpperCase()],
     ["url", encodeURIComponent(text)],
-    ["json", JSON.stringify(text).slice(1, -1)],
-    ["json", jsonEscaped(canary)],
+    ["json", asBytes(JSON.stringify(text).slice(1, -1))],
+    ["json", jsonEscaped(text)],
   ];
   for (const shift of [0, 1, 2]) {
     const base64 = innerBase64(canary, shift);
@@ -48,8 +50,10 @@ function modesRule(canaries: Canaries | undefined): Rule {
     : ended(names.modes, "private_mode_wrong", `${wrong} files or folders`);
 }
 
-function jsonEscaped(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => `\\u${byte.toString(16).padStart(4, "0")}`).join("");
+function jsonEscaped(text: string): string {
+  return Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join(
+    "",
+  );
 }
 
 /** The characters every base64 text shows that holds these bytes at an offset of `shift` bytes (mod 3). */
