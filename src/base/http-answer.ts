@@ -15,7 +15,10 @@ interface Head {
   readonly framing: Framing;
 }
 
-type Framing = { readonly kind: "length"; readonly bytes: number } | { readonly kind: "chunked" | "to_end" };
+type Framing =
+  | { readonly kind: "length"; readonly bytes: number }
+  | { readonly kind: "chunked" }
+  | { readonly kind: "to_end" };
 
 const maxHeadBytes = 65_536;
 /** Size lines and trailers of a chunked body, beside its data. */

@@ -67,7 +67,7 @@ export function startGroup(options: GroupOptions): ProcessGroup {
     ...(options.stdin === "pipe" && streams.stdin ? { stdin: streams.stdin } : {}),
     ...(options.stdout === "pipe" && streams.stdout ? { stdout: streams.stdout } : {}),
     ...(options.stderr === "pipe" && streams.stderr ? { stderr: streams.stderr } : {}),
-    exited: child.exited.then(() => ({ code: child.exitCode, signal: child.signalCode })),
+    exited: child.exited.then(() => ({ code: child.exitCode, signal: child.signalCode as string | null })),
     running: () => members.living().length > 0,
     // Bun keeps the exit status until it was read, so the pid cannot have become somebody else's.
     signalLeader: (signal) => void (child.exitCode === null && child.signalCode === null && child.kill(signal)),

@@ -3,6 +3,7 @@ type Codes = Readonly<Record<string, string>>;
 
 const rooms: ReadonlyArray<() => Promise<Codes>> = [
   async () => (await import("./codes.ts")).commandCodes,
+  async () => (await import("../relay/codes.ts")).relayCodes,
   async () => (await import("../evidence/codes.ts")).evidenceCodes,
 ];
 

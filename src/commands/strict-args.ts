@@ -21,18 +21,19 @@ export function readArguments(command: StrictCommand, words: readonly string[]):
   let rest = dashes < 0 ? [] : words.slice(dashes + 1);
   const flags = new Map<string, string[]>();
   const plain: string[] = [];
+  const positionals = Object.entries(command.args).filter(([, one]) => one.type === "positional");
   for (let i = 0; i < own.length; i++) {
     const word = own[i]!;
     if (!word.startsWith("-") || word === "-") {
+      if (command.rest !== "none" && plain.length === positionals.length) {
+        // `relay F CMD ARGS…`: from the program's name on every word is the program's own, flags and `--` included.
+        rest = words.slice(i);
+        break;
+      }
       plain.push(word);
       continue;
     }
     i += readFlag(command, { own, at: i, flags });
-  }
-  const positionals = Object.entries(command.args).filter(([, one]) => one.type === "positional");
-  // `relay F CMD ARGS…`: once the named positionals are filled, a command that takes rest words takes them here too.
-  if (dashes < 0 && command.rest !== "none" && plain.length > positionals.length) {
-    rest = plain.splice(positionals.length);
   }
   const args = { ...valuesOf(command, flags), ...positionalsOf(positionals, plain) };
   if (command.rest === "none" && (dashes >= 0 || rest.length > 0))

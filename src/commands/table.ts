@@ -4,6 +4,9 @@ import type { StrictCommand } from "./strict-command.ts";
 type Loader = () => Promise<{ readonly default: StrictCommand }>;
 
 export const commandTable: Readonly<Record<string, Loader>> = {
+  relay: () => import("./relay.ts"),
+  audit: () => import("./audit.ts"),
+  "exec-child": () => import("./exec-child.ts"),
   doctor: () => import("./doctor.ts"),
   self: () => import("./self.ts"),
   completions: () => import("./completions.ts"),
