@@ -2,6 +2,8 @@
 type Codes = Readonly<Record<string, string>>;
 
 const rooms: ReadonlyArray<() => Promise<Codes>> = [
+  async () => (await import("../server/codes.ts")).serverCodes,
+
   async () => (await import("./codes.ts")).commandCodes,
   async () => (await import("../relay/codes.ts")).relayCodes,
   async () => (await import("../evidence/codes.ts")).evidenceCodes,

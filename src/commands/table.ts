@@ -13,5 +13,6 @@ export const commandTable: Readonly<Record<string, Loader>> = {
   verify: () => import("./verify.ts"),
   report: () => import("./report.ts"),
   merge: () => import("./merge.ts"),
+  server: () => import("./server.ts"),
   version: () => import("./version.ts"),
 };

@@ -9,7 +9,8 @@ export const serverCodes = {
   server_data_network: "The data folder is on a network file system; choose a folder on a local disk.",
   server_data_locked: "Another server already uses this data folder.",
   server_control_unreachable: "No server of this data folder answers.",
-  store_unreadable: "The database cannot be opened or is damaged; nothing was changed. Restore a backup made with `server backup`.",
+  store_unreadable:
+    "The database cannot be opened or is damaged; nothing was changed. Restore a backup made with `server backup`.",
   store_foreign: "The database file belongs to another program; nothing was changed.",
   store_newer: "The database was written by a newer version of this program; nothing was changed.",
   store_unavailable: "The database took no write; nothing was stored.",

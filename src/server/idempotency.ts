@@ -12,7 +12,9 @@ export interface KeyedRequest {
   readonly request: unknown;
 }
 
-export type KeyedOutcome = { readonly seen: "new" | "conflict" } | { readonly seen: "replay"; readonly resource: string };
+export type KeyedOutcome =
+  | { readonly seen: "new" | "conflict" }
+  | { readonly seen: "replay"; readonly resource: string };
 
 export function lookUpKey(db: Database, keyed: KeyedRequest): KeyedOutcome {
   const row = db

@@ -25,15 +25,26 @@ export function migrate(db: Database, wallMs: number, upTo = Number.POSITIVE_INF
   const tables = db.query<{ n: number }, []>("SELECT count(*) AS n FROM sqlite_schema").get()?.n ?? 0;
   if (owner !== applicationId && (owner !== 0 || tables > 0)) throw new Failure<ServerCode>("store_foreign");
   db.run(`PRAGMA application_id = ${applicationId}`);
-  db.run("CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT");
-  const done = new Set(db.query<{ version: number }, []>("SELECT version FROM migrations").all().map((row) => row.version));
+  db.run(
+    "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT",
+  );
+  const done = new Set(
+    db
+      .query<{ version: number }, []>("SELECT version FROM migrations")
+      .all()
+      .map((row) => row.version),
+  );
   const known = new Set(migrations.map((step) => step.version));
   for (const version of done) if (!known.has(version)) throw new Failure<ServerCode>("store_newer");
   for (const step of migrations) {
     if (done.has(step.version) || step.version > upTo) continue;
     db.transaction(() => {
       for (const statement of step.statements) db.run(statement);
-      db.query("INSERT INTO migrations (version, name, applied_at) VALUES (?, ?, ?)").run(step.version, step.name, wallMs);
+      db.query("INSERT INTO migrations (version, name, applied_at) VALUES (?, ?, ?)").run(
+        step.version,
+        step.name,
+        wallMs,
+      );
     })();
   }
 }

@@ -75,3 +75,17 @@ export function visibleProjects(registry: RunnerRegistry, principal: Principal):
 export function visibleProject(registry: RunnerRegistry, principal: Principal, id: string): RunnerProject | null {
   return visibleProjects(registry, principal).find((project) => project.id === id) ?? null;
 }
+
+/** The registry together with its socket end; `server.ts` upgrades /api/agents/ws and hands the socket over. */
+export interface RunnerLink extends RunnerRegistry {
+  /** `ws.data` of a freshly authenticated agent connection (principal.kind is "agent"). */
+  socketData(principal: Principal): unknown;
+  readonly websocket: {
+    open(socket: Bun.ServerWebSocket<unknown>): void;
+    message(socket: Bun.ServerWebSocket<unknown>, message: string | Buffer): void;
+    close(socket: Bun.ServerWebSocket<unknown>, code: number, reason: string): void;
+    readonly maxPayloadLength: number;
+  };
+  /** Closes every socket and answers every waiting request. */
+  close(): void;
+}

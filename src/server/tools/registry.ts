@@ -1,0 +1,15 @@
+// Every tool of the server, one family a line. A model sees the direct ones; REST reaches all.
+import type { Tool } from "../tool.ts";
+import { goalTools } from "./goals.ts";
+import { listProjects } from "./list-projects.ts";
+import { listSessions } from "./list-sessions.ts";
+import { readFiles } from "./read-files.ts";
+import { listToolReceipts } from "./receipts.ts";
+
+export const allTools: readonly Tool[] = [listProjects, readFiles, listToolReceipts, listSessions, ...goalTools];
+
+const byName = new Map(allTools.map((tool) => [tool.name, tool]));
+
+export function findTool(name: string): Tool | undefined {
+  return byName.get(name);
+}
