@@ -2,7 +2,6 @@
 export const evidenceLimits = {
   reportBytes: 32 * 1024 * 1024,
   auditBytes: 1024 * 1024,
-  auditLineBytes: 65_536,
   diffShownBytes: 256 * 1024,
   walkedFiles: 20_000,
   walkedDepth: 32,

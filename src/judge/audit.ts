@@ -25,7 +25,8 @@ export function auditFacts(
   const firstPrompt = records.findIndex((record) => record.event === "prompt_dispatch");
   const later = firstPrompt < 0 ? [] : records.slice(firstPrompt + 1);
   return {
-    ...whole,
+    sha256: whole.sha256,
+    intact: whole.intact,
     count: records.length,
     adapter_processes: of("adapter_process_started").length,
     prompts: of("prompt_dispatch")

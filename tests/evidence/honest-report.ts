@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { chainedLine, chainStart } from "../../src/contract/audit-chain.ts";
 import { type Report, reportFormat } from "../../src/contract/report.ts";
 import { type AuditRecordView, auditFacts } from "../../src/judge/audit.ts";
 import { judgeReport, runPassed } from "../../src/judge/verdict.ts";
@@ -21,14 +22,26 @@ export const diffText = [
   "",
 ].join("\n");
 
-const auditRecords: AuditRecordView[] = [
-  { event: "adapter_process_started", time_ns: 1, pid: 300, relay_pid: 299 },
+const auditEvents: AuditRecordView[] = [
+  { event: "adapter_process_started", time_ns: 1, pid: 300, relay_pid: 299, after_bytes: 0 },
   { event: "adapter_identity", time_ns: 2, name: "proctor-standin-agent", version: "1.0.0" },
   { event: "config_observed", time_ns: 3, values: forced },
   { event: "prompt_dispatch", time_ns: 4, effective_config: forced },
-  { event: "adapter_process_exited", time_ns: 5, exit_code: 0, stderr_drained: true },
+  { event: "adapter_process_exited", time_ns: 5, exit_code: 0, stderr_drained: true, stderr_bytes: 0, diagnostics: {} },
 ];
-const auditText = auditRecords.map((record) => `${JSON.stringify(record)}\n`).join("");
+
+/** The lines of a relay's file with these events, chained as the relay chains them. */
+export function chainedLines(events: readonly AuditRecordView[]): string[] {
+  let previous = chainStart(new Uint8Array());
+  return events.map((event, index) => {
+    const one = chainedLine(previous, JSON.stringify({ ...event, segment: "0123456789abcdef", seq: index + 1 }));
+    previous = one.chain;
+    return one.line;
+  });
+}
+
+export const auditRecords = auditEvents;
+const auditText = `${chainedLines(auditEvents).join("\n")}\n`;
 
 const files: Readonly<Record<string, string>> = {
   "implementation.diff": diffText,

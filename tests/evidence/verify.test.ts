@@ -1,12 +1,13 @@
 // `verify` agrees with an honest run and names each kind of tampering; a consistent rewrite needs the digest.
 import { expect, test } from "bun:test";
+import { createHash } from "node:crypto";
 import { appendFileSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Report } from "../../src/contract/report.ts";
 import { findingCodes } from "../../src/evidence/codes.ts";
 import { verify } from "../../src/evidence/verify.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { honestReport, withVerdict, writeReport, writeRun } from "./honest-report.ts";
+import { auditRecords, chainedLines, honestReport, withVerdict, writeReport, writeRun } from "./honest-report.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a tampering test writes wherever it likes
 type Loose = any;
@@ -100,12 +101,35 @@ const kinds: Array<[kind: string, codes: string[], tamper: (folder: string, repo
   ],
   [
     "a changed byte of the audit",
-    ["file_changed", "audit_changed"],
+    ["file_changed", "audit_chain_broken"],
     (folder) =>
       writeLines(
         folder,
         linesOf(folder).map((line) => line.replace('"medium"', '"mediuM"')),
       ),
+  ],
+  [
+    "another whole audit in its place",
+    ["file_changed", "audit_changed"],
+    (folder) =>
+      writeLines(
+        folder,
+        chainedLines(auditRecords.map((event) => ({ ...event, time_ns: Number(event["time_ns"]) + 1 }))),
+      ),
+  ],
+  [
+    "an unchained audit with every digest rewritten",
+    ["audit_chain_broken"],
+    (folder, report) => {
+      const text = `${auditRecords.map((event) => JSON.stringify(event)).join("\n")}\n`;
+      const sha256 = createHash("sha256").update(text).digest("hex");
+      writeFileSync(join(folder, auditPath), text);
+      const file = report.manifest.files.find((one: { path: string }) => one.path === auditPath);
+      Object.assign(file, { sha256, bytes: Buffer.byteLength(text) });
+      report.audit.sha256 = sha256;
+      report.facts.audit.sha256 = sha256;
+      writeReport(folder, report);
+    },
   ],
   ["a changed diff", ["file_changed"], (folder) => appendFileSync(join(folder, "implementation.diff"), "+x\n")],
   [
