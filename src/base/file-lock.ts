@@ -1,6 +1,6 @@
 // The kernel's own exclusive lock (flock) on a private file. A dead holder frees it at once; the file is never
 // removed, because a lock on an unlinked file guards nothing. Contention is a value, not an error.
-import { dlopen, FFIType } from "bun:ffi";
+import { dlopen, FFIType, type Pointer, read } from "bun:ffi";
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { type Clock, holdsWithin, systemClock } from "./clock.ts";
 import { Failure, systemCodeOf } from "./failure.ts";
@@ -10,23 +10,38 @@ const exclusive = 2;
 const nonBlocking = 4;
 const missing = new Set(["ENOENT", "ENOTDIR"]);
 
-let flock: ((fd: number, operation: number) => number) | undefined;
+interface Kernel {
+  flock(fd: number, operation: number): number;
+  /** Why the last call failed. */
+  errno(): number;
+}
 
-function loadFlock(): (fd: number, operation: number) => number {
-  if (flock !== undefined) return flock;
-  const signature = { flock: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 } } as const;
-  const names =
-    process.platform === "darwin" ? ["libSystem.dylib"] : ["libc.so.6", "libc.so", `libc.musl-${arch()}.so.1`];
-  for (const name of names) {
+let kernel: Kernel | undefined;
+
+function loadKernel(): Kernel {
+  if (kernel !== undefined) return kernel;
+  const lock = { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 } as const;
+  const where = { args: [], returns: FFIType.ptr } as const;
+  const errnoAt = (at: bigint | Pointer | null) => (at === null ? 0 : read.i32(at as Pointer, 0));
+  if (process.platform === "darwin") {
+    const { symbols } = dlopen("libSystem.dylib", { flock: lock, __error: where });
+    kernel = { flock: symbols.flock, errno: () => errnoAt(symbols.__error()) };
+    return kernel;
+  }
+  for (const name of ["libc.so.6", `libc.musl-${arch()}.so.1`, "libc.so"]) {
     try {
-      flock = dlopen(name, signature).symbols.flock;
-      return flock;
+      const { symbols } = dlopen(name, { flock: lock, __errno_location: where });
+      kernel = { flock: symbols.flock, errno: () => errnoAt(symbols.__errno_location()) };
+      return kernel;
     } catch {
       // The next name belongs to another C library; that none fits is said below.
     }
   }
   throw new Failure("file_lock_unavailable");
 }
+
+/** EBADF, EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP by system: this place has no such lock, which is not "held". */
+const unsupported = new Set(process.platform === "darwin" ? [9, 22, 77, 78, 45, 102] : [9, 22, 37, 38, 95]);
 
 function arch(): string {
   return process.arch === "arm64" ? "aarch64" : "x86_64";
@@ -50,8 +65,17 @@ export class FileLock {
 /** Takes the lock now, or null when another process (or this one) holds it. */
 export function tryLock(path: string): FileLock | null {
   const fd = openLockFile(path);
-  if (loadFlock()(fd, exclusive | nonBlocking) === 0) return new FileLock(fd);
+  let failed = 0;
+  try {
+    const { flock, errno } = loadKernel();
+    if (flock(fd, exclusive | nonBlocking) === 0) return new FileLock(fd);
+    failed = errno();
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
   closeSync(fd);
+  if (unsupported.has(failed)) throw new Failure("file_lock_unavailable");
   return null;
 }
 

@@ -5,6 +5,7 @@ import { executablePath } from "../base/self.ts";
 import { type HooksCode, hooksCodes } from "./codes.ts";
 import { type Asker, type HandoffEvidence, readHandoff } from "./handoff.ts";
 import { type HookInput, parsePayload } from "./hook-input.ts";
+import { shellQuoted } from "./host-config.ts";
 import { projectAt } from "./inventory.ts";
 import { noteInLedger } from "./ledger.ts";
 import { hookLimits } from "./limits.ts";
@@ -162,10 +163,6 @@ function unassociated(registryPath: string): Value {
       "several fit. Then run `recovery associate` with the identity that discovery returned. Do not ask the user " +
       "for identifiers and do not create a substitute task.",
   };
-}
-
-function shellQuoted(word: string): string {
-  return /^[A-Za-z0-9_./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 }
 
 const preamble =
