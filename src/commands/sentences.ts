@@ -7,6 +7,7 @@ const rooms: ReadonlyArray<() => Promise<Codes>> = [
   async () => (await import("./codes.ts")).commandCodes,
   async () => (await import("../relay/codes.ts")).relayCodes,
   async () => (await import("../evidence/codes.ts")).evidenceCodes,
+  async () => (await import("../calibrate/codes.ts")).calibrateCodes,
 ];
 
 /** The sentence for `code`; an unknown code gets the honest general one. */

@@ -13,6 +13,7 @@ export const commandTable: Readonly<Record<string, Loader>> = {
   doctor: () => import("./doctor.ts"),
   self: () => import("./self.ts"),
   completions: () => import("./completions.ts"),
+  calibrate: () => import("./calibrate.ts"),
   verify: () => import("./verify.ts"),
   report: () => import("./report.ts"),
   merge: () => import("./merge.ts"),

@@ -121,6 +121,9 @@ function turnRule(facts: ManagedFacts): Rule {
   if (state === null) return notReached(names.turn);
   const fact = `run ${state}, task ${task ?? "unknown"}, stop reason ${stop ?? "none"}`;
   if (state === "completed" && task === "succeeded" && stop === "end_turn") return passed(names.turn, fact);
+  // A run that ended well in a task that did not is two answers of the server that contradict each other.
+  if (state === "completed" && stop === "end_turn")
+    return { ...ended(names.turn, "managed_turn_not_completed", fact), party: "server" };
   return ended(names.turn, state === "lost" ? "managed_outcome_uncertain" : "managed_turn_not_completed", fact);
 }
 

@@ -69,6 +69,15 @@ for (const [row, code, change] of broken)
     expect(codeOf(change)).toBe(code);
   });
 
+test("a server that contradicts itself about the end is blamed for it, an agent that did not finish for that", () => {
+  const party = (change: Partial<ManagedFacts>) =>
+    judgeManagedTurn({ managed: managedFacts(change), recovery: recoveryFacts() }).find(
+      (one) => one.rule === "managed_turn",
+    )?.party;
+  expect(party({ task_state: "running" })).toBe("server");
+  expect(party({ stop_reason: "refusal" })).toBe("adapter");
+});
+
 test("H190 H191: a message with activity, and no permission request", () => {
   expect(codeOf({}, {})).toBe("managed_normalized_activity_missing");
   expect(codeOf({}, { agent_message: 1 })).toBe("managed_normalized_activity_missing");

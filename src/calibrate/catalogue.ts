@@ -1,0 +1,96 @@
+// Every subject the judge is proven with: bad in exactly one way and refused with one code, or honest and passed.
+// A subject is data: the seat, the stand-in's misbehaviour by name, and whose doing it has to be called.
+import type { Subject } from "../contract/subject.ts";
+import type { JudgeCode, Party } from "../judge/codes.ts";
+import { consumerSubjects } from "./consumer-subjects.ts";
+import { managedSubjects } from "./managed-subjects.ts";
+
+export type SeatName = keyof Subject["misbehave"];
+
+export interface BadSubject {
+  readonly kind: "bad";
+  readonly id: string;
+  readonly seat: SeatName;
+  readonly misbehaviour: string;
+  readonly code: JudgeCode | (string & {});
+  readonly party: Party;
+}
+export interface HonestSubject {
+  readonly kind: "honest";
+  readonly id: string;
+  readonly seat: SeatName;
+  readonly misbehaviour: string;
+}
+export type CatalogueSubject = BadSubject | HonestSubject;
+
+/** [misbehaviour, code] of a seat; a third word names another party than the seat's own. */
+export type BadRow = readonly [misbehaviour: string, code: BadSubject["code"], party?: Party];
+
+const seatParty: Readonly<Record<SeatName, Party>> = {
+  consumer: "consumer",
+  agent: "adapter",
+  server: "server",
+  runner: "runner",
+};
+
+/** The variants that are odd but right, by seat. */
+const honestRows: Readonly<Record<SeatName, readonly string[]>> = {
+  consumer: [
+    "honest",
+    "honest-slow",
+    "honest-chatty",
+    "honest-odd-frames",
+    "honest-line-separators",
+    "honest-split-chunks",
+    "honest-recovered-retries",
+    "honest-huge-output",
+    "honest-fenced",
+    "honest-two-calls",
+  ],
+  agent: ["honest-slow", "honest-chatty", "honest-odd-frames", "honest-line-separators", "honest-split-chunks"],
+  server: ["honest-slow"],
+  runner: [],
+};
+
+/** The whole catalogue; ids are `<seat>-<misbehaviour>`. */
+export const catalogue: readonly CatalogueSubject[] = [
+  ...badOf("consumer", consumerSubjects),
+  ...badOf("agent", managedSubjects.agent),
+  ...badOf("server", managedSubjects.server),
+  ...badOf("runner", managedSubjects.runner),
+  ...(Object.keys(honestRows) as SeatName[]).flatMap((seat) => honestRows[seat].map((name) => honest(seat, name))),
+];
+
+/** What the subject's own process is told: the one misbehaviour, and limits small enough for a hanging subject. */
+export function subjectFile(subject: CatalogueSubject): Subject {
+  return {
+    id: subject.id,
+    misbehave: { [subject.seat]: subject.misbehaviour },
+    limits: {
+      consumerDeadlineMs: 15_000,
+      observationDeadlineMs: 15_000,
+      recoveryExtraMs: 5_000,
+      httpTimeoutMs: 10_000,
+      readinessMs: 15_000,
+      testRunMs: 15_000,
+      stopTermMs: 2_000,
+      stopKillMs: 2_000,
+      cancelWaitMs: 3_000,
+    },
+  };
+}
+
+function badOf(seat: SeatName, rows: readonly BadRow[]): BadSubject[] {
+  return rows.map(([misbehaviour, code, party = seatParty[seat]]) => ({
+    kind: "bad",
+    id: `${seat}-${misbehaviour}`,
+    seat,
+    misbehaviour,
+    code,
+    party,
+  }));
+}
+
+function honest(seat: SeatName, misbehaviour: string): HonestSubject {
+  return { kind: "honest", id: `${seat}-${misbehaviour}`, seat, misbehaviour };
+}

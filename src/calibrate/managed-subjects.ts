@@ -1,0 +1,57 @@
+// Agents, servers and runners that are bad in exactly one way, each with the one code it has to be refused with.
+import type { BadRow } from "./catalogue.ts";
+
+const agent: readonly BadRow[] = [
+  ["edits-fixed-test", "agent_modified_fixed_acceptance"],
+  ["edits-and-restores-fixed-test", "agent_rewrote_fixed_acceptance"],
+  ["edits-other-file", "agent_changed_unrequested_tracked_files"],
+  ["adds-no-test", "agent_did_not_add_independent_case"],
+  ["adds-failing-test", "additional_tests_failed"],
+  ["adds-empty-test", "additional_tests_failed"],
+  ["tampers-test-runner", "agent_tampered_with_test_runner"],
+  ["wrong-work", "independent_fixed_acceptance_failed"],
+  ["changes-nothing", "independent_fixed_acceptance_failed"],
+  ["test-rewrites-source", "tests_mutated_acceptance_source"],
+  ["other-model", "actual_forced_model_not_observed"],
+  ["other-effort", "actual_forced_model_not_observed"],
+  ["other-version", "live_adapter_version_mismatch"],
+  ["no-identity", "live_adapter_version_mismatch"],
+  ["config-after-prompt", "managed_config_changed"],
+  ["asks-permission", "managed_permission_required"],
+  ["no-activity", "managed_normalized_activity_missing"],
+  ["no-message", "managed_normalized_activity_missing"],
+  ["exits-before-prompt", "managed_turn_not_completed"],
+  ["exits-after-prompt", "managed_turn_not_completed"],
+  ["stops-early", "managed_turn_not_completed"],
+  ["hangs", "managed_observation_deadline"],
+  ["frame-over-limit", "adapter_frame_limit"],
+  ["finishes-before-restart", "in_flight_restart_not_observed"],
+];
+
+const server: readonly BadRow[] = [
+  ["loses-history", "managed_event_history_lost"],
+  ["changes-task-id", "server_restart_changed_task"],
+  ["changes-attempt-id", "recovery_changed_execution_identity"],
+  ["changes-run-id", "recovery_changed_execution_identity"],
+  ["new-run-on-replay", "binding_replay_changed_run"],
+  ["wrong-run-observed", "recovery_observed_wrong_run"],
+  ["running-without-execution", "recovery_observation_deadline"],
+  ["unknown-state", "recovery_execution_state_missing"],
+  ["no-token", "recovery_observation_token_missing"],
+  ["says-completed", "managed_turn_not_completed"],
+  ["answers-html", "http_result_not_json"],
+  ["answers-slowly", "http_timeout"],
+  ["empty-store-after-restart", "tool_read_agent_task_not_found"],
+  ["creates-lifecycle-row", "consumer_created_durable_lifecycle", "consumer"],
+  ["inventory-without-list", "lifecycle_inventory_shape"],
+];
+
+const runner: readonly BadRow[] = [
+  ["dies-with-server", "runner_did_not_survive_server_stop"],
+  ["prompts-twice", "managed_prompt_redispatched"],
+  ["starts-adapter-twice", "managed_prompt_redispatched"],
+  ["dies-before-restart", "runner_exited_before_restart"],
+  ["dies-during-run", "runner_exited_during_run"],
+];
+
+export const managedSubjects = { agent, server, runner } as const;
