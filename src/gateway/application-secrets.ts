@@ -1,0 +1,20 @@
+// Finds credentials in application messages by field name, never by text. Deep shapes are walked without recursion.
+const names = new Set(["authorization", "bearer", "credential", "token"]);
+
+/** True when a key at any depth names a credential. */
+export function carriesCredential(value: unknown): boolean {
+  const left: unknown[] = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (typeof next !== "object" || next === null) continue;
+    if (Array.isArray(next)) {
+      for (const item of next) left.push(item);
+      continue;
+    }
+    for (const [key, child] of Object.entries(next)) {
+      if (names.has(key.toLowerCase())) return true;
+      if (typeof child === "object" && child !== null) left.push(child);
+    }
+  }
+  return false;
+}

@@ -1,0 +1,35 @@
+// Every number the gateway is bounded by. Each is checked before the bytes or the place are taken.
+export const gatewayLimits = {
+  secretBytes: 32,
+  generationBytes: 16,
+  maxMessageBytes: 16 * 1024 * 1024,
+  maxFrameBytes: 1024 * 1024,
+  maxQueueBytes: 32 * 1024 * 1024,
+  gatherBytes: 128 * 1024,
+  maxHandshakeBytes: 64 * 1024,
+  handshakeMs: 5000,
+  maxConnections: 32,
+  maxHeaders: 100,
+  drawAttempts: 3,
+  leaseMs: 60_000,
+  approvalWaitMs: 120_000,
+  stopMs: 2000,
+  lingerMs: 500,
+  maxPendingCalls: 256,
+  maxPendingApprovals: 256,
+  maxSocketPathBytes: 103,
+  maxJsonDepth: 512,
+  maxControlBytes: 64 * 1024,
+  controlMs: 10_000,
+  maxAuditBytes: 16 * 1024 * 1024,
+} as const;
+
+/** The numbers an operator or a test may set. */
+export interface ConnectionLimits {
+  readonly maxMessageBytes: number;
+  readonly maxFrameBytes: number;
+  readonly maxQueueBytes: number;
+  readonly maxHandshakeBytes: number;
+  readonly handshakeMs: number;
+  readonly maxConnections: number;
+}
