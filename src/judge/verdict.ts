@@ -68,6 +68,11 @@ export function stageCode(rules: readonly Rule[]): string | undefined {
   return first?.code;
 }
 
+/** The same for the managed stage: an outage not seen in flight fails recovery, but not the managed work itself. */
+export function managedStageCode(rules: readonly Rule[]): string | undefined {
+  return stageCode(rules.filter((rule) => rule.rule !== "recovery_in_flight"));
+}
+
 /** Consumer, managed and recovery all have to hold, and every rule with them. */
 export function runPassed(
   stages: { consumer: boolean; managed: boolean; recovery: boolean },

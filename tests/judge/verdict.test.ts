@@ -2,7 +2,14 @@
 import { expect, test } from "bun:test";
 import type { Rule } from "../../src/contract/report.ts";
 import { judgeCodes, outcomeOfCode, partyOf, sentenceOf } from "../../src/judge/codes.ts";
-import { decidingRule, judgeReport, outcomeOf, runPassed } from "../../src/judge/verdict.ts";
+import {
+  decidingRule,
+  judgeReport,
+  managedStageCode,
+  outcomeOf,
+  runPassed,
+  stageCode,
+} from "../../src/judge/verdict.ts";
 import { factsOf, stream } from "./consumer-subject.ts";
 import { auditOf, canaries, census, managedFacts, recoveryFacts, seats } from "./managed-subject.ts";
 
@@ -57,7 +64,10 @@ test("H207: a run passes only if consumer, managed, recovery and the verdict all
 test("H204: a good result cannot raise a recovery that was not seen in flight", () => {
   const facts = basis().facts;
   facts.recovery = recoveryFacts({ phase_before_disconnect: "terminal" });
-  expect(judgeReport({ ...basis(), facts }).outcome).not.toBe("passed");
+  const verdict = judgeReport({ ...basis(), facts });
+  expect(verdict.outcome).not.toBe("passed");
+  const open = verdict.rules.filter((one) => one.rule === "recovery_in_flight");
+  expect([stageCode(open), managedStageCode(open)]).toEqual(["in_flight_restart_not_observed", undefined]);
 });
 
 test("H206 H208: a stage's code that no rule explains has a rule of its own; an explained one has not twice", () => {
