@@ -38,7 +38,7 @@ export class LineSplitter {
 
   #finish(end: Uint8Array): Uint8Array {
     if (this.#kept + end.byteLength > this.#maxLineBytes) throw new Failure("line_too_long");
-    if (this.#kept === 0) return end.slice();
+    if (this.#kept === 0) return new Uint8Array(end);
     const line = new Uint8Array(this.#kept + end.byteLength);
     let at = 0;
     for (const part of [...this.#parts, end]) {
@@ -53,8 +53,8 @@ export class LineSplitter {
   #keep(part: Uint8Array): void {
     if (part.byteLength === 0) return;
     if (this.#kept + part.byteLength > this.#maxLineBytes) throw new Failure("line_too_long");
-    // A copy: the caller's buffer may be used again, and a short tail must not hold a whole chunk in memory.
-    this.#parts.push(part.slice());
+    // A copy (a Buffer's own slice() would not be one): the caller's buffer may be used again, and a short tail must not hold a whole chunk in memory.
+    this.#parts.push(new Uint8Array(part));
     this.#kept += part.byteLength;
   }
 }
