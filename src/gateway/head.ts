@@ -17,7 +17,7 @@ const requestLine = /^([A-Z]+) ([!-~]+) HTTP\/1\.1$/;
 export function parseHead(bytes: Buffer): RequestHead | null | "malformed" {
   const end = bytes.indexOf("\r\n\r\n");
   if (end < 0) return null;
-  const text = bytes.latin1Slice(0, end);
+  const text = bytes.toString("latin1", 0, end);
   if (/[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text)) return "malformed";
   const lines = text.split("\r\n");
   const first = requestLine.exec(lines[0]!);

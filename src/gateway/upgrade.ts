@@ -21,6 +21,7 @@ export interface Gatekeeper {
 }
 
 const narrowingNames = ["x-supercode-permissions", "x-proctor-permissions"];
+const absoluteForm = /^[a-z][a-z0-9+.-]*:\/\/[^/]*/i;
 const carriers = ["cookie", "sec-websocket-protocol", "transfer-encoding", "content-length"];
 
 export function judgeUpgrade(head: RequestHead, rule: HostRule, keeper: Gatekeeper): Verdict {
@@ -42,11 +43,12 @@ export function judgeUpgrade(head: RequestHead, rule: HostRule, keeper: Gatekeep
 /** The first fault that has nothing to do with a credential. */
 export function judgeShape(head: RequestHead, rule: HostRule): UpgradeRefusal | null {
   if (head.method !== "GET") return "wrong_method";
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(head.target)) return "absolute_target";
-  if (head.target !== "/" && !(rule.kind === "client-unix" && head.target === "/rpc")) return "wrong_path";
+  const path = head.target.replace(absoluteForm, "");
+  if (path !== "/" && !(rule.kind === "client-unix" && path === "/rpc")) return "wrong_path";
   if (carriers.some((name) => values(head, name).length > 0)) return "forbidden_carrier";
   if (["host", "origin", "authorization"].some((name) => values(head, name).length > 1)) return "repeated_header";
   if (narrowingNames.flatMap((name) => values(head, name)).length > 1) return "repeated_header";
+  if (absoluteForm.test(head.target)) return "absolute_target";
   const host = values(head, "host")[0];
   if (host === undefined || !/^[!-~]+$/.test(host)) return "missing_host";
   if (!hostMatches(host, rule)) return "wrong_host";

@@ -1,0 +1,165 @@
+// One accepted socket from its first byte to its end: bounded head within the deadline, one upgrade, then frames.
+// Every handler is closed in itself: what goes wrong here ends this socket and nothing else.
+import { createHash } from "node:crypto";
+import type { Socket } from "node:net";
+import type { AuditLog } from "./audit-log.ts";
+import type { Coordinator, Session } from "./coordinator.ts";
+import type { Grant } from "./credentials.ts";
+import { closeFrame, FrameReader, frame, textFrame } from "./frames.ts";
+import { parseHead, type RequestHead } from "./head.ts";
+import { type ConnectionLimits, gatewayLimits } from "./limits.ts";
+import type { Rights } from "./permissions.ts";
+import { refusalAnswer, type UpgradeRefusal } from "./refusals.ts";
+import { SendQueue } from "./send-queue.ts";
+import { type Gatekeeper, type HostRule, judgeUpgrade } from "./upgrade.ts";
+
+const acceptSuffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+export interface ConnectionContext {
+  readonly rule: HostRule;
+  readonly keeper: Gatekeeper;
+  readonly coordinator: Coordinator;
+  readonly limits: ConnectionLimits;
+  readonly audit?: AuditLog;
+}
+
+/** Serves the socket; the handle lets a stopping gateway close it. */
+export function serveConnection(socket: Socket, context: ConnectionContext): { close(code: number): void } {
+  const connection = new Connection(socket, context);
+  return { close: (code) => connection.close(code) };
+}
+
+class Connection {
+  readonly #socket: Socket;
+  readonly #context: ConnectionContext;
+  readonly #deadline: ReturnType<typeof setTimeout>;
+  #head = Buffer.alloc(0);
+  #phase: "head" | "open" | "closing" = "head";
+  #queue: SendQueue | null = null;
+  #reader: FrameReader | null = null;
+  #session: Session | null = null;
+  #grant: Grant | null = null;
+
+  constructor(socket: Socket, context: ConnectionContext) {
+    this.#socket = socket;
+    this.#context = context;
+    this.#deadline = setTimeout(() => socket.destroy(), context.limits.handshakeMs);
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => this.#ended());
+    socket.on("end", () => socket.destroy());
+    socket.on("data", (chunk: Buffer) => this.#guarded(() => this.#data(chunk)));
+  }
+
+  /** An uncaught throw in a handler would end the whole process; here it ends one socket. */
+  #guarded(act: () => void): void {
+    try {
+      act();
+    } catch {
+      this.#socket.destroy();
+    }
+  }
+
+  #data(chunk: Buffer): void {
+    if (this.#phase === "closing") return;
+    if (this.#reader !== null) {
+      this.#reader.push(chunk);
+      return;
+    }
+    const limit = this.#context.limits.maxHandshakeBytes;
+    const whole = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
+    const head = parseHead(whole);
+    const length = head === null || head === "malformed" ? whole.length : head.length;
+    if (length > limit) {
+      this.#socket.destroy();
+      return;
+    }
+    this.#head = whole;
+    if (head === "malformed") this.#refuse("malformed_head");
+    else if (head !== null) this.#upgrade(head, whole.subarray(head.length));
+  }
+
+  #upgrade(head: RequestHead, rest: Buffer): void {
+    const verdict = judgeUpgrade(head, this.#context.rule, this.#context.keeper);
+    if (!verdict.admit) {
+      this.#refuse(verdict.why);
+      return;
+    }
+    clearTimeout(this.#deadline);
+    this.#head = Buffer.alloc(0);
+    const accept = createHash("sha1").update(`${verdict.key}${acceptSuffix}`).digest("base64");
+    this.#socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    );
+    this.#open(verdict.grant, verdict.rights);
+    if (rest.length > 0) this.#reader?.push(rest);
+  }
+
+  #open(grant: Grant, rights: Rights): void {
+    const { limits, coordinator, audit } = this.#context;
+    this.#phase = "open";
+    this.#grant = grant;
+    const queue = new SendQueue(this.#socket, {
+      maxQueueBytes: limits.maxQueueBytes,
+      onOverflow: () => this.#socket.destroy(),
+    });
+    this.#queue = queue;
+    const send = (text: string) => void queue.send(textFrame(text));
+    const session = coordinator.attach({ clientId: grant.clientId, rights, send, close: (code) => this.close(code) });
+    this.#session = session;
+    this.#reader = new FrameReader(
+      {
+        text: (message) => coordinator.receive(session, message),
+        ping: (payload) => void queue.send(frame(10, payload)),
+        pong: () => {},
+        close: (code) => this.close(code),
+        fail: (code) => this.close(code),
+      },
+      limits,
+    );
+    audit?.note({ event: "connected", client: grant.clientId });
+    grant.onRevoked = () => this.close(1008);
+  }
+
+  /** Says the code, frees the client's place at once, and leaves no half-open peer behind. */
+  close(code: number): void {
+    if (this.#phase === "closing") return;
+    const opened = this.#phase === "open";
+    this.#phase = "closing";
+    if (!opened) {
+      this.#socket.destroy();
+      return;
+    }
+    this.#queue?.send(closeFrame(code));
+    this.#free();
+    this.#finish();
+  }
+
+  #refuse(why: UpgradeRefusal): void {
+    this.#phase = "closing";
+    this.#context.audit?.note({ event: "upgrade_refused", reason: why });
+    this.#socket.write(refusalAnswer(why));
+    this.#finish();
+  }
+
+  #finish(): void {
+    this.#socket.resume();
+    this.#socket.end();
+    setTimeout(() => this.#socket.destroy(), gatewayLimits.lingerMs).unref();
+  }
+
+  #ended(): void {
+    this.#phase = "closing";
+    clearTimeout(this.#deadline);
+    this.#free();
+  }
+
+  /** Detached first, then the channel is free. */
+  #free(): void {
+    const grant = this.#grant;
+    if (grant === null) return;
+    this.#grant = null;
+    if (this.#session !== null) this.#context.coordinator.detach(this.#session);
+    grant.release();
+    this.#context.audit?.note({ event: "closed", client: grant.clientId });
+  }
+}

@@ -1,0 +1,75 @@
+// Listens on a Unix socket that is born 0600 in a private folder, replaces nothing, and removes only its own inode.
+import { lstatSync, unlinkSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { dirname, isAbsolute } from "node:path";
+import { Failure, systemCodeOf } from "../base/failure.ts";
+import { createPrivateFolder } from "../base/private-files.ts";
+import { effectiveUserId } from "../base/self.ts";
+import type { GatewayCode } from "./codes.ts";
+import { gatewayLimits } from "./limits.ts";
+
+export interface UnixListener {
+  readonly server: Server;
+  readonly path: string;
+  /** Removes the socket if the path still is the inode this listener made. */
+  remove(): void;
+}
+
+export async function listenUnix(
+  path: string,
+  accept: (socket: Socket) => void,
+  options: { readonly uid?: number | null } = {},
+): Promise<UnixListener> {
+  if (!isAbsolute(path) || Buffer.byteLength(path) > gatewayLimits.maxSocketPathBytes || dirname(path) === path)
+    throw new Failure<GatewayCode>("endpoint_invalid");
+  checkParent(dirname(path), options.uid ?? effectiveUserId());
+  if (exists(path)) throw new Failure<GatewayCode>("endpoint_exists");
+  const server = createServer({ allowHalfOpen: true }, accept);
+  const ready = Promise.withResolvers<void>();
+  server.once("error", (error) => ready.reject(new Failure<GatewayCode>("endpoint_unavailable", { cause: error })));
+  const before = process.umask(0o177); // the socket never exists with a wider mode
+  try {
+    server.listen({ path }, () => ready.resolve());
+    await ready.promise;
+  } finally {
+    process.umask(before);
+  }
+  const { ino, dev } = lstatSync(path);
+  return { server, path, remove: () => removeOwn(path, { ino, dev }) };
+}
+
+function checkParent(parent: string, uid: number | null): void {
+  let found: ReturnType<typeof lstatSync>;
+  try {
+    found = lstatSync(parent);
+  } catch (error) {
+    if (systemCodeOf(error) !== "ENOENT") throw new Failure<GatewayCode>("endpoint_unavailable", { cause: error });
+    try {
+      createPrivateFolder(parent);
+    } catch (cause) {
+      throw new Failure<GatewayCode>("endpoint_unavailable", { cause });
+    }
+    return;
+  }
+  if (!found.isDirectory() || (found.mode & 0o777) !== 0o700 || found.uid !== uid)
+    throw new Failure<GatewayCode>("permission_denied");
+}
+
+function exists(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch (error) {
+    if (systemCodeOf(error) === "ENOENT") return false;
+    throw new Failure<GatewayCode>("endpoint_unavailable", { cause: error });
+  }
+}
+
+function removeOwn(path: string, own: { ino: number; dev: number }): void {
+  try {
+    const now = lstatSync(path);
+    if (now.ino === own.ino && now.dev === own.dev) unlinkSync(path);
+  } catch {
+    // It is gone already, which is what was wanted.
+  }
+}
