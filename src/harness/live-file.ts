@@ -1,0 +1,154 @@
+// The live file of a run: who owns it and what it started, by pid and start time, so that a later command can end
+// what a dead owner left. Signals go to recorded processes and their descendants only, each checked at the signal.
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { descendantsOf, isAlive, listProcesses, type ProcessId, readProcess, signalExactly } from "../base/census.ts";
+import { holdsWithin } from "../base/clock.ts";
+import { parseJson } from "../base/json.ts";
+import { ensurePrivateFolder, readPrivateFile, removeIfPresent, writePrivateJson } from "../base/private-files.ts";
+import { z } from "../contract/schema.ts";
+import { harnessLimits } from "./limits.ts";
+
+const Id = z.strictObject({ pid: z.number().int().min(2), start_ticks: z.number().int().nonnegative() });
+const LiveRecord = z.strictObject({
+  version: z.literal(1),
+  run_id: z.string().regex(/^[0-9a-z-]{1,80}$/),
+  boot_id: z.string().max(100),
+  output_dir: z.string().max(4096),
+  owners: z.array(Id).max(4),
+  processes: z.array(Id).max(5000),
+});
+type LiveRecord = z.infer<typeof LiveRecord>;
+
+export interface DeadRun {
+  readonly runId: string;
+  readonly outputDir: string;
+  readonly ended: number;
+  readonly stillVisible: number;
+}
+
+/** Kept by the worker of a run; every new process is on disk before anybody waits for it. */
+export class LiveFile {
+  readonly #path: string;
+  readonly #record: LiveRecord;
+  readonly #seen = new Set<string>();
+
+  constructor(stateFolder: string, options: { runId: string; outputDir: string; owners: readonly ProcessId[] }) {
+    const folder = liveFolder(stateFolder);
+    mkdirSync(join(stateFolder, ".."), { recursive: true });
+    ensurePrivateFolder(stateFolder);
+    ensurePrivateFolder(folder);
+    this.#path = join(folder, `${options.runId}.json`);
+    const owners = options.owners.map(idOf);
+    this.#record = {
+      version: 1,
+      run_id: options.runId,
+      boot_id: bootId(),
+      output_dir: options.outputDir,
+      owners,
+      processes: [],
+    };
+    this.#write();
+  }
+
+  /** Notes processes, and all that descends from them now. */
+  note(ids: readonly ProcessId[]): void {
+    const rows = descendantsOf(
+      ids.map((id) => id.pid),
+      listProcesses(),
+    );
+    for (const id of [...ids, ...rows]) {
+      const key = `${id.pid}.${id.startTicks}`;
+      if (id.pid < 2 || this.#seen.has(key) || this.#record.processes.length >= 5000) continue;
+      this.#seen.add(key);
+      this.#record.processes.push(idOf(id));
+    }
+    this.#write();
+  }
+
+  remove(): void {
+    removeIfPresent(this.#path);
+  }
+
+  #write(): void {
+    writePrivateJson(this.#path, this.#record);
+  }
+}
+
+/** Ends what runs with dead owners left behind; says which runs those were. Living runs are not touched. */
+export async function endDeadRuns(stateFolder: string): Promise<DeadRun[]> {
+  const folder = liveFolder(stateFolder);
+  const dead: DeadRun[] = [];
+  for (const name of liveNames(folder)) {
+    const path = join(folder, name);
+    const record = readRecord(path);
+    if (record === null || record.owners.map(processOf).some(isAlive)) continue;
+    // Another boot has other processes under these numbers; only the file is ours then.
+    const ids = record.boot_id === bootId() ? record.processes.map(processOf) : [];
+    const { ended, stillVisible } = await endProcesses(ids);
+    if (stillVisible === 0) removeIfPresent(path);
+    dead.push({ runId: record.run_id, outputDir: record.output_dir, ended, stillVisible });
+  }
+  return dead;
+}
+
+/** Kills recorded processes and everything that descends from them. */
+export async function endProcesses(ids: readonly ProcessId[]): Promise<{ ended: number; stillVisible: number }> {
+  const all = new Map<string, ProcessId>();
+  const look = (): ProcessId[] => {
+    const living = [...ids, ...all.values()].filter(isAlive);
+    for (const id of [...living, ...descendantsOf(living.map((one) => one.pid))])
+      all.set(`${id.pid}.${id.startTicks}`, id);
+    return [...all.values()].filter(isAlive);
+  };
+  const gone = (): boolean => {
+    const living = look();
+    for (const id of living) signalExactly(id, "SIGKILL");
+    return living.length === 0;
+  };
+  await holdsWithin(gone, { withinMs: harnessLimits.deadRunMs, everyMs: 20 });
+  const stillVisible = look().length;
+  return { ended: all.size - stillVisible, stillVisible };
+}
+
+/** This process by pid and start time. */
+export function ownId(): ProcessId {
+  return { pid: process.pid, startTicks: readProcess(process.pid)?.startTicks ?? 0 };
+}
+
+function liveFolder(stateFolder: string): string {
+  return join(stateFolder, "live");
+}
+
+function liveNames(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith(".json"));
+  } catch {
+    return []; // no run was ever started here
+  }
+}
+
+function readRecord(path: string): LiveRecord | null {
+  try {
+    const parsed = LiveRecord.safeParse(parseJson(readPrivateFile(path, { maxBytes: harnessLimits.liveFileBytes })));
+    return parsed.success ? parsed.data : null;
+  } catch {
+    return null; // removed meanwhile, or not ours to read: then nothing in it is ours to signal
+  }
+}
+
+function idOf(id: ProcessId): { pid: number; start_ticks: number } {
+  return { pid: id.pid, start_ticks: id.startTicks };
+}
+
+function processOf(id: { pid: number; start_ticks: number }): ProcessId {
+  return { pid: id.pid, startTicks: id.start_ticks };
+}
+
+function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return "unknown";
+  }
+}

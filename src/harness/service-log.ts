@@ -1,0 +1,76 @@
+// Reduces a closed service log to counts and deletes it; its text is kept nowhere.
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { basename } from "node:path";
+import { countCategories, type DiagnosticCounts } from "../base/diagnostics.ts";
+import { removeIfPresent } from "../base/private-files.ts";
+import { harnessLimits } from "./limits.ts";
+
+export interface ServiceLogSummary {
+  readonly log: string;
+  readonly bytes_inspected: number;
+  readonly limit_bytes: number;
+  readonly truncated: boolean;
+  readonly categories: DiagnosticCounts;
+  readonly raw_deleted: boolean;
+  readonly observation?: "unavailable";
+  readonly read_errno?: number;
+  readonly delete_errno?: number;
+}
+
+/** Reads at most the limit, without following a link, then removes the raw bytes whatever happened. */
+export function summarizeAndRemoveLog(path: string): ServiceLogSummary {
+  const limit = harnessLimits.serviceLogBytes;
+  return {
+    log: basename(path),
+    bytes_inspected: 0,
+    limit_bytes: limit,
+    truncated: false,
+    categories: {},
+    ...readSummary(path, limit),
+    ...remove(path),
+  };
+}
+
+function readSummary(path: string, limit: number): Partial<ServiceLogSummary> {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    return unavailable(error);
+  }
+  try {
+    const size = fstatSync(fd).size;
+    const buffer = Buffer.alloc(Math.min(size, limit));
+    let at = 0;
+    while (at < buffer.length) {
+      const count = readSync(fd, buffer, at, buffer.length - at, at);
+      if (count === 0) break;
+      at += count;
+    }
+    const categories = countCategories(buffer.subarray(0, at).toString("latin1"));
+    return { bytes_inspected: at, truncated: size > at, categories };
+  } catch (error) {
+    return unavailable(error);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function unavailable(error: unknown): Partial<ServiceLogSummary> {
+  return { observation: "unavailable", read_errno: errnoOf(error) };
+}
+
+function remove(path: string): Pick<ServiceLogSummary, "raw_deleted" | "delete_errno"> {
+  try {
+    removeIfPresent(path);
+    return { raw_deleted: true };
+  } catch (error) {
+    return { raw_deleted: false, delete_errno: errnoOf(error) };
+  }
+}
+
+function errnoOf(error: unknown): number {
+  const found = (error as { errno?: unknown; cause?: { errno?: unknown } } | null) ?? {};
+  const number = found.errno ?? found.cause?.errno;
+  return typeof number === "number" ? Math.abs(number) : 0;
+}
