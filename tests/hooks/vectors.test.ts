@@ -70,10 +70,9 @@ test("snapshot name, fingerprint and file bytes equal the vectors", () => {
 
   expect(snapshotName(key)).toBe("recovery-3d6ab104e2b8497680a66948a1887feb955e00c5d613f2695a2580fe973af405.json");
   expect(fingerprint).toBe("fb2cf7061e4a170d3601e79c02403fc379c18b905ccc1566a69157d98aeeb3c4");
-  const bytes = Buffer.from(prettyText(evidence));
-  const file = Buffer.from(prettyText({ fingerprint, evidence }));
-  const digest = "17f60482c3ec74da2e56ef540b4897f2da79ad3fa216bcde21ec26822ee4fce0";
-  expect([sha256Hex(bytes), sha256Hex(file)]).toContain(digest);
+  const file = prettyText({ fingerprint, evidence });
+  expect(Buffer.byteLength(file)).toBe(457);
+  expect(sha256Hex(file)).toBe("17f60482c3ec74da2e56ef540b4897f2da79ad3fa216bcde21ec26822ee4fce0");
 });
 
 test("the URL rule takes and refuses what the vectors say (O090)", () => {

@@ -1,0 +1,150 @@
+// Private files under hostile conditions: other umasks, links of both kinds, wrong modes, limits.
+import { afterEach, expect, test } from "bun:test";
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import {
+  checkPrivateFolder,
+  createPrivateFile,
+  createPrivateFolder,
+  ensurePrivateFolder,
+  openPrivateLog,
+  readPrivateFile,
+  readRegularFile,
+  removeIfPresent,
+  replacePrivateFile,
+  writePrivateJson,
+} from "../../src/base/private-files.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const umask = process.umask();
+afterEach(() => {
+  process.umask(umask);
+});
+
+const mode = (path: string) => statSync(path).mode & 0o777;
+
+test("private files and folders are born 0600 and 0700 whatever the umask", async () => {
+  await using dir = await tempFolder();
+  for (const mask of [0, 0o022, 0o277]) {
+    const base = `${dir.path}/${mask}`;
+    process.umask(mask);
+    createPrivateFolder(base);
+    createPrivateFile(`${base}/file`, "x");
+    replacePrivateFile(`${base}/replaced`, "y");
+    const { closeSync } = await import("node:fs");
+    closeSync(openPrivateLog(`${base}/log`));
+    process.umask(umask);
+
+    expect([mode(base), mode(`${base}/file`), mode(`${base}/replaced`), mode(`${base}/log`)]).toEqual([
+      0o700, 0o600, 0o600, 0o600,
+    ]);
+  }
+});
+
+test("readPrivateFile() takes only an own regular file with one link and no rights for others (O081, O086, O088)", async () => {
+  await using dir = await tempFolder();
+  const path = `${dir.path}/file`;
+  createPrivateFile(path, "hello");
+  const read = (at: string) => readPrivateFile(at, { maxBytes: 100 });
+
+  expect(Buffer.from(read(path)).toString()).toBe("hello");
+  for (const wrong of [0o640, 0o644, 0o604, 0o660]) {
+    chmodSync(path, wrong);
+    expect(() => read(path)).toThrow("private_regular_file_required");
+  }
+  chmodSync(path, 0o600);
+  symlinkSync(path, `${dir.path}/link`);
+  mkdirSync(`${dir.path}/folder`, { mode: 0o700 });
+  Bun.spawnSync(["mkfifo", "-m", "600", `${dir.path}/pipe`]);
+  for (const name of ["link", "folder", "pipe"]) {
+    expect(() => read(`${dir.path}/${name}`)).toThrow("private_regular_file_required");
+  }
+  linkSync(path, `${dir.path}/second`);
+  expect(() => read(path)).toThrow("private_regular_file_required");
+  expect(() => read(`${dir.path}/none`)).toThrow("private_file_missing");
+});
+
+test("reading stops at the limit: the limit is read, one byte more is refused", async () => {
+  await using dir = await tempFolder();
+  for (const length of [0, 9, 10]) {
+    createPrivateFile(`${dir.path}/${length}`, "x".repeat(length));
+    expect(readPrivateFile(`${dir.path}/${length}`, { maxBytes: 10 }).length).toBe(length);
+  }
+  createPrivateFile(`${dir.path}/11`, "x".repeat(11));
+  expect(() => readPrivateFile(`${dir.path}/11`, { maxBytes: 10 })).toThrow("private_file_too_large");
+  expect(() => readRegularFile(`${dir.path}/11`, { maxBytes: 10 })).toThrow("private_file_too_large");
+});
+
+test("readRegularFile() takes any mode and second links, and no symlink", async () => {
+  await using dir = await tempFolder();
+  writeFileSync(`${dir.path}/open`, "x", { mode: 0o644 });
+  linkSync(`${dir.path}/open`, `${dir.path}/second`);
+  symlinkSync(`${dir.path}/open`, `${dir.path}/link`);
+
+  expect(readRegularFile(`${dir.path}/open`, { maxBytes: 1 }).length).toBe(1);
+  expect(() => readRegularFile(`${dir.path}/link`, { maxBytes: 1 })).toThrow("private_regular_file_required");
+});
+
+test("createPrivateFile() never writes into what is there, link or file", async () => {
+  await using dir = await tempFolder();
+  writeFileSync(`${dir.path}/victim`, "kept");
+  symlinkSync(`${dir.path}/victim`, `${dir.path}/link`);
+  symlinkSync(`${dir.path}/nowhere`, `${dir.path}/dangling`);
+
+  for (const name of ["victim", "link", "dangling"]) {
+    expect(() => createPrivateFile(`${dir.path}/${name}`, "x")).toThrow("private_file_exists");
+    expect(() => openPrivateLog(`${dir.path}/${name}`)).toThrow("private_file_exists");
+  }
+  expect(readFileSync(`${dir.path}/victim`, "utf8")).toBe("kept");
+  expect(readdirSync(dir.path).sort()).toEqual(["dangling", "link", "victim"]);
+});
+
+test("replacePrivateFile() replaces whole, leaves no temporary file and never follows a planted one", async () => {
+  await using dir = await tempFolder();
+  writeFileSync(`${dir.path}/victim`, "kept");
+  symlinkSync(`${dir.path}/victim`, `${dir.path}/file.tmp`);
+
+  replacePrivateFile(`${dir.path}/file`, "one");
+  writePrivateJson(`${dir.path}/file`, { two: 2 });
+
+  expect(readFileSync(`${dir.path}/file`, "utf8")).toBe('{\n  "two": 2\n}\n');
+  expect(readFileSync(`${dir.path}/victim`, "utf8")).toBe("kept");
+  expect(readdirSync(dir.path).sort()).toEqual(["file", "victim"]);
+  mkdirSync(`${dir.path}/folder`);
+  expect(() => replacePrivateFile(`${dir.path}/folder`, "x")).toThrow("private_file_unwritable");
+  expect(readdirSync(dir.path).sort()).toEqual(["file", "folder", "victim"]);
+});
+
+test("folders must be own, 0700 and no link", async () => {
+  await using dir = await tempFolder();
+  createPrivateFolder(`${dir.path}/own`);
+  symlinkSync(`${dir.path}/own`, `${dir.path}/link`);
+  writeFileSync(`${dir.path}/file`, "");
+
+  expect(() => ensurePrivateFolder(`${dir.path}/own`)).not.toThrow();
+  expect(() => createPrivateFolder(`${dir.path}/own`)).toThrow("private_file_exists");
+  expect(() => createPrivateFolder(`${dir.path}/a/b`)).toThrow("private_file_unwritable");
+  expect(() => checkPrivateFolder(`${dir.path}/none`)).toThrow("private_file_missing");
+  for (const name of ["link", "file"]) {
+    expect(() => ensurePrivateFolder(`${dir.path}/${name}`)).toThrow("private_folder_required");
+  }
+  chmodSync(`${dir.path}/own`, 0o750);
+  expect(() => checkPrivateFolder(`${dir.path}/own`)).toThrow("private_folder_required");
+});
+
+test("removeIfPresent() removes the link and not what it points to", async () => {
+  await using dir = await tempFolder();
+  writeFileSync(`${dir.path}/victim`, "kept");
+  symlinkSync(`${dir.path}/victim`, `${dir.path}/link`);
+
+  expect([removeIfPresent(`${dir.path}/link`), removeIfPresent(`${dir.path}/link`)]).toEqual([true, false]);
+  expect(readFileSync(`${dir.path}/victim`, "utf8")).toBe("kept");
+});
