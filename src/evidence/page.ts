@@ -66,7 +66,7 @@ const style = `
 :root{--ink:#1b1f24;--paper:#ffffff;--soft:#f3f5f7;--line:#c9d0d7;--dim:#4f5a66;--good:#0b5d2c;--bad:#9c1414;--open:#6b4a00;--add:#0b5d2c;--cut:#9c1414}
 @media (prefers-color-scheme:dark){:root{--ink:#e8ecf0;--paper:#14181c;--soft:#1e242a;--line:#3c4650;--dim:#aab4be;--good:#7ddc9c;--bad:#ff9a94;--open:#f0c674;--add:#7ddc9c;--cut:#ff9a94}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
+body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;overflow-wrap:break-word}
 main{max-width:70rem;margin:0 auto;padding:1rem}
 h1{font-size:1.6rem;line-height:1.25;margin:.5rem 0}
 h2{font-size:1.2rem;margin:2rem 0 .5rem;border-bottom:1px solid var(--line);padding-bottom:.25rem}
@@ -81,6 +81,8 @@ caption{text-align:left;color:var(--dim);padding:.25rem 0}
 th,td{text-align:left;vertical-align:top;padding:.4rem .5rem;border-bottom:1px solid var(--line)}
 thead th{background:var(--soft)}
 tbody th{font-weight:600}
+code{overflow-wrap:anywhere}
+@media (min-width:40.01rem){th{white-space:nowrap}}
 code,pre{font-family:ui-monospace,monospace;font-size:.9rem}
 pre{background:var(--soft);padding:.75rem;overflow-x:auto;border:1px solid var(--line);border-radius:.4rem;overflow-wrap:normal}
 ins{color:var(--add);text-decoration:none}del{color:var(--cut);text-decoration:none}
