@@ -116,7 +116,8 @@ export class Pump {
 
 async function passOn(sink: Bun.FileSink, bytes: Buffer): Promise<boolean> {
   try {
-    sink.write(bytes);
+    // Either call may be the one that meets the closed pipe, now or later.
+    await sink.write(bytes);
     await sink.flush();
     return true;
   } catch {
