@@ -1,9 +1,12 @@
-// The front door: argv in, one exit number out.
+// The front door. Hooks go straight to their chunk, before the command line's own machinery is loaded.
 import { writeSync } from "node:fs";
 
 const words = process.argv.slice(2);
 
 async function main(): Promise<number> {
+  if (words[0] === "hook" && (words[1] === "observe" || words[1] === "recover")) {
+    return await (await import("./hooks/entry.ts")).hookEntry(words.slice(1));
+  }
   return await (await import("./commands/front-door.ts")).frontDoor(words);
 }
 
