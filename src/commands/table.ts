@@ -18,5 +18,6 @@ export const commandTable: Readonly<Record<string, Loader>> = {
   report: () => import("./report.ts"),
   merge: () => import("./merge.ts"),
   server: () => import("./server.ts"),
+  standin: () => import("./standin.ts"),
   version: () => import("./version.ts"),
 };

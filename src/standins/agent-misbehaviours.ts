@@ -1,0 +1,36 @@
+// How an ACP agent goes wrong: each name changes exactly one thing of the honest turn.
+
+/** Every name `standin agent --misbehave` knows, with what it does. */
+export const agentMisbehaviours = {
+  "edits-fixed-test": "appends to the fixed test file",
+  "edits-and-restores-fixed-test": "changes the fixed test file and puts its bytes back",
+  "edits-other-file": "edits the README",
+  "adds-no-test": "adds no test file",
+  "adds-failing-test": "adds a test that fails",
+  "adds-empty-test": "adds a test file without a test",
+  "tampers-test-runner": "makes clamp's module replace the test runner's own checks, with a wrong clamp",
+  "wrong-work": "implements clamp without its error",
+  "changes-nothing": "reports success, adds a test, and leaves clamp as it was",
+  "test-rewrites-source": "adds a test that rewrites clamp when it runs",
+  "other-model": "shows another model before the prompt",
+  "other-effort": "shows another effort before the prompt",
+  "other-version": "announces another version",
+  "no-identity": "announces no name or version",
+  "config-after-prompt": "shows another model after the prompt",
+  "asks-permission": "asks for permission",
+  "no-activity": "works without telling of any activity",
+  "no-message": "works without a message",
+  "exits-before-prompt": "exits when a session is asked for",
+  "exits-after-prompt": "exits in the middle of the turn",
+  "stops-early": "ends the turn with max_tokens",
+  hangs: "never ends the turn and ignores the cancel",
+  "frame-over-limit": "writes a frame of more than 2 MiB",
+  "finishes-before-restart": "does not wait for the gate",
+  honest: "honest",
+  "honest-slow": "honest: takes a second longer",
+  "honest-chatty": "honest: 100 messages and thoughts",
+  "honest-odd-frames": "honest: legal notifications nobody asked for",
+  "honest-line-separators": "honest: U+2028, U+2029 and U+0085 inside texts",
+  "honest-split-chunks": "honest: writes its bytes in small pieces",
+} as const;
+export type AgentMisbehaviour = keyof typeof agentMisbehaviours;

@@ -1,0 +1,19 @@
+// The numbers of the stand-ins, each named once.
+export const standinLimits = {
+  /** The prompt read from stdin. */
+  maxPromptBytes: 131_072,
+  /** One answer of the MCP endpoint. */
+  maxAnswerBytes: 2 * 1024 * 1024,
+  requestTimeoutMs: 30_000,
+  /** One ACP frame that the agent reads. */
+  maxFrameBytes: 2 * 1024 * 1024,
+  /** The agent's own test run. */
+  testRunMs: 30_000,
+  maxTestOutputBytes: 1024 * 1024,
+  /** How long a gated step waits for its file before it goes on without it. */
+  gateMs: 60_000,
+  /** A scenario file. */
+  maxScenarioBytes: 1024 * 1024,
+  /** One request body of the model endpoint. */
+  maxModelRequestBytes: 16 * 1024 * 1024,
+} as const;

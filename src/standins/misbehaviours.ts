@@ -1,0 +1,14 @@
+// Every way a stand-in can go wrong, as data: seat, name, what it does. Names that begin with `honest` pass.
+import { agentMisbehaviours } from "./agent-misbehaviours.ts";
+import { execMisbehaviours } from "./exec-misbehaviours.ts";
+
+export interface Misbehaviour {
+  readonly seat: "consumer" | "agent";
+  readonly id: string;
+  readonly does: string;
+}
+
+export const misbehaviours: readonly Misbehaviour[] = [
+  ...Object.entries(execMisbehaviours).map(([id, does]) => ({ seat: "consumer" as const, id, does })),
+  ...Object.entries(agentMisbehaviours).map(([id, does]) => ({ seat: "agent" as const, id, does })),
+];
