@@ -33,7 +33,7 @@ class Connection {
   readonly #socket: Socket;
   readonly #context: ConnectionContext;
   readonly #deadline: ReturnType<typeof setTimeout>;
-  #head = Buffer.alloc(0);
+  #head: Buffer = Buffer.alloc(0);
   #phase: "head" | "open" | "closing" = "head";
   #queue: SendQueue | null = null;
   #reader: FrameReader | null = null;

@@ -195,7 +195,10 @@ export class Coordinator {
       return;
     }
     const threadId = threadOf(message.params);
-    if (isId(message.id)) return this.#serverRequest({ id: message.id, threadId, text });
+    if (isId(message.id)) {
+      this.#serverRequest({ id: message.id, threadId, text });
+      return;
+    }
     if (message.method === "remoteControl/status/changed") this.#status = message.params;
     if (threadId !== undefined) this.leases.renew(threadId);
     if (message.method === "serverRequest/resolved" && isRecord(message.params)) this.#drop(message.params.requestId);
