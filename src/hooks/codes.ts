@@ -71,18 +71,6 @@ export const hooksCodes = {
   read_unconfirmed: "The saved state could not be read.",
   windows_security_unavailable: "Windows access lists could not be read or set.",
   windows_private_path_required: "A path is not private under Windows' rules.",
-  experience_input_invalid: "The candidate or its destination is not valid.",
-  experience_capacity: "The folder of experience records is full.",
-  proposal_not_found: "There is no such proposal.",
-  approval_required: "There is no approval of exactly this version for exactly this destination.",
-  approval_conflict: "The proposal is approved for another version or destination.",
-  already_promoted: "The proposal is promoted already.",
-  unresolved_effect_receipt: "An earlier promotion has an unknown outcome; reconcile it first.",
-  no_effect_receipt: "There is no unresolved promotion to reconcile.",
-  destination_changed: "The destination is not in the state the approval names; nothing was written.",
-  destination_refused: "The server refused the write.",
-  promotion_unconfirmed: "The outcome of the promotion is unknown; reconcile it.",
-  experience_unconfirmed: "The experience command could not be completed.",
 } as const;
 
 export type HooksCode = keyof typeof hooksCodes;

@@ -27,6 +27,4 @@ export const hookLimits = {
   maxAcceptanceBytes: 4_096,
   maxReasonCodes: 16,
   maxEvidenceRefs: 16,
-  maxProposalBytes: 65_536,
-  maxProposals: 256,
 } as const;
