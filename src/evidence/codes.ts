@@ -6,7 +6,7 @@ export const evidenceCodes = {
   report_unreadable: "The report is not a regular file of JSON within its limit.",
   report_format_unknown: "The report is not in the format this program writes.",
   report_digest_invalid: "A digest is 64 hexadecimal characters.",
-  evidence_too_many_files: "There are more files beside the report than are looked at.",
+  evidence_too_many_files: "There are more or deeper files beside the report than are looked at.",
   merge_nothing_given: "No report was given to merge.",
   merge_too_many: "More reports were given than one page holds.",
   evidence_unwritable: "The page could not be written.",

@@ -41,7 +41,7 @@ export function manifestGaps(report: Report): Finding[] {
 export function coveredFiles(folder: string): string[] {
   const found: string[] = [];
   const walk = (relative: string, depth: number): void => {
-    if (depth > evidenceLimits.walkedDepth) return;
+    if (depth > evidenceLimits.walkedDepth) throw new Failure<EvidenceCode>("evidence_too_many_files");
     for (const entry of readdirSync(join(folder, relative), { withFileTypes: true })) {
       const path = relative === "" ? entry.name : `${relative}/${entry.name}`;
       if (entry.isDirectory()) {

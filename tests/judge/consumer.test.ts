@@ -1,7 +1,7 @@
 // Every rule about the consumer: an honest turn holds, and each change breaks exactly the one code.
 import { expect, test } from "bun:test";
 import type { ConsumerFacts } from "../../src/contract/report.ts";
-import { judgeConsumer } from "../../src/judge/consumer.ts";
+import { judgeConsumer, readsCode } from "../../src/judge/consumer.ts";
 import { stageCode } from "../../src/judge/verdict.ts";
 import {
   alpha,
@@ -113,6 +113,13 @@ for (const [rows, code, calls] of broken)
   test(`${rows}: ${code}`, () => {
     expect(codeOfStream(stream({ calls }))).toBe(code);
   });
+
+test("64 files of one call are looked at; a call with 65 is not taken as read", () => {
+  const reading = (count: number) =>
+    stream({ calls: [call({ result: result(Array.from({ length: count }, (_, at) => goodReads[at % 2]!)) })] });
+  expect(readsCode(factsOf(reading(64)))).toBeNull();
+  expect(readsCode(factsOf(reading(65)))).toBe("consumer_file_read_failed");
+});
 
 test("H131: the path is the output's, else the item's", () => {
   const item = { success: true, path: alphaPath, output: { text: alpha, start_line: 1 } };
