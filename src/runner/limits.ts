@@ -1,0 +1,28 @@
+// Every bound of the runner, in one place.
+
+export const runnerLimits = {
+  maxConfigBytes: 131_072,
+  maxProjectFileBytes: 65_536,
+  maxProjects: 1024,
+  maxAgents: 8,
+  maxArgs: 64,
+  maxFrameBytes: 1024 * 1024,
+  maxRecordBytes: 65_536,
+  maxRecords: 128,
+  recordRetentionMs: 15 * 60_000,
+  maxEvents: 256,
+  maxEventTextBytes: 16 * 1024,
+  maxLabelChars: 1000,
+  maxInstructionBytes: 65_536,
+  setupStepMs: 30_000,
+  cancelGraceMs: 5_000,
+  leaderExitMs: 2_000,
+  killMs: 2_000,
+  drainMs: 9_000,
+  maxReadLines: 2000,
+  maxReadFileBytes: 8 * 1024 * 1024,
+  maxReadRangeBytes: 192 * 1024,
+  maxWriteBytes: 64 * 1024,
+  reconnectMs: [1000, 2000, 5000, 10_000, 30_000],
+  settledConnectionMs: 60_000,
+} as const;
