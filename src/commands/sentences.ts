@@ -5,6 +5,7 @@ const rooms: ReadonlyArray<() => Promise<Codes>> = [
   async () => (await import("../server/codes.ts")).serverCodes,
 
   async () => (await import("./codes.ts")).commandCodes,
+  async () => (await import("../gateway/codes.ts")).gatewayCodes,
   async () => (await import("../standins/codes.ts")).standinCodes,
   async () => (await import("../relay/codes.ts")).relayCodes,
   async () => (await import("../evidence/codes.ts")).evidenceCodes,

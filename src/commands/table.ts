@@ -10,6 +10,7 @@ export const commandTable: Readonly<Record<string, Loader>> = {
   hook: () => import("./hook.ts"),
   handoff: () => import("./handoff.ts"),
   recovery: () => import("./recovery.ts"),
+  gateway: () => import("./gateway.ts"),
   doctor: () => import("./doctor.ts"),
   self: () => import("./self.ts"),
   completions: () => import("./completions.ts"),
@@ -18,6 +19,7 @@ export const commandTable: Readonly<Record<string, Loader>> = {
   report: () => import("./report.ts"),
   merge: () => import("./merge.ts"),
   server: () => import("./server.ts"),
+  runner: () => import("./runner.ts"),
   standin: () => import("./standin.ts"),
   version: () => import("./version.ts"),
 };

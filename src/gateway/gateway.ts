@@ -84,6 +84,17 @@ export class Gateway {
     return await this.registry.rotate(old, clientId, rightsOf("interactive"));
   }
 
+  /** Rotation by name, for the operator who holds no handle: the replacement first, the old ones gone before it. */
+  async rotateNamed(bootstrap: Bootstrap, clientId: string): Promise<ClientCredential> {
+    this.authority.check(bootstrap);
+    const old = this.registry.digestsOf({ clientId });
+    if (old.length === 0) throw new Failure<GatewayCode>("credential_revoked");
+    const replacement = this.registry.issue(clientId, rightsOf("interactive"));
+    await Promise.all(old.map((digest) => this.registry.revokeDigest(digest)));
+    await Promise.all(old.map((digest) => this.#closeClientSocket(digest)));
+    return replacement;
+  }
+
   /** Every client is revoked and gone before the runtime is closed; they stay revoked if that fails. */
   async terminate(bootstrap: Bootstrap): Promise<void> {
     this.authority.check(bootstrap);

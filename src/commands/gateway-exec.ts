@@ -1,0 +1,43 @@
+// `proctor gateway exec`: one program with its own credential, revoked when the program has ended.
+import { codeOf } from "../base/failure.ts";
+import { currentFolder, processEnvironment } from "../base/self.ts";
+import { tell } from "./result.ts";
+import { defineStrictCommand } from "./strict-command.ts";
+
+export default defineStrictCommand({
+  meta: {
+    name: "exec",
+    description: "Start a program with a credential in its environment only",
+    examples: ["proctor gateway exec --runtime-dir D --client-id tui --env TOK -- codex --remote-auth-token-env TOK"],
+  },
+  args: {
+    "runtime-dir": { type: "string", required: true, valueHint: "D", description: "The gateway's private folder" },
+    "client-id": { type: "string", required: true, valueHint: "X", description: "1 to 64 of A-Z a-z 0-9 _ -" },
+    env: { type: "string", required: true, valueHint: "NAME", description: "Variable for the bearer" },
+    preset: { type: "string", choices: ["interactive", "observer"], description: "Rights", defaultText: "interactive" },
+  },
+  rest: "required",
+  async run({ args, rest }) {
+    const { askGateway } = await import("../gateway/control.ts");
+    const { runWithCredential } = await import("../gateway/child.ts");
+    const folder = args["runtime-dir"];
+    try {
+      const asked = { op: "issue", client_id: args["client-id"], preset: args.preset ?? "interactive" };
+      const { bearer, credential } = await askGateway(folder, asked);
+      try {
+        return await runWithCredential({
+          command: rest,
+          cwd: currentFolder(),
+          environment: processEnvironment(),
+          variable: args.env,
+          bearer: String(bearer),
+        });
+      } finally {
+        await askGateway(folder, { op: "revoke", credential }).catch(() => {}); // the gateway may have stopped meanwhile
+      }
+    } catch (error) {
+      tell(`proctor gateway exec: ${codeOf(error)}`);
+      return 125;
+    }
+  },
+});

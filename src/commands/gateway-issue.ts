@@ -1,0 +1,36 @@
+// `proctor gateway issue`: the bearer goes into a new private file, or the client gets a socket; nothing is printed.
+import { resolve } from "node:path";
+import { Failure } from "../base/failure.ts";
+import { createPrivateFile } from "../base/private-files.ts";
+import { printResult } from "./result.ts";
+import { defineStrictCommand } from "./strict-command.ts";
+
+export default defineStrictCommand({
+  meta: {
+    name: "issue",
+    description: "Issue a client credential into a private file, or as a private socket",
+    examples: ["proctor gateway issue --runtime-dir D --client-id tui --output F"],
+  },
+  args: {
+    "runtime-dir": { type: "string", required: true, valueHint: "D", description: "The gateway's private folder" },
+    "client-id": { type: "string", required: true, valueHint: "X", description: "1 to 64 of A-Z a-z 0-9 _ -" },
+    preset: { type: "string", choices: ["interactive", "observer"], description: "Rights", defaultText: "interactive" },
+    output: { type: "string", valueHint: "F", description: "New private file for the bearer" },
+    socket: { type: "string", valueHint: "PATH", description: "New socket that is the client's identity" },
+  },
+  async run({ args }) {
+    const { askGateway } = await import("../gateway/control.ts");
+    if ((args.output === undefined) === (args.socket === undefined)) throw new Failure("gateway_request_invalid");
+    const socket = args.socket === undefined ? {} : { socket: resolve(args.socket) };
+    const request = { op: "issue", client_id: args["client-id"], preset: args.preset ?? "interactive", ...socket };
+    const { bearer, ...shown } = await askGateway(args["runtime-dir"], request);
+    try {
+      if (args.output !== undefined) createPrivateFile(resolve(args.output), String(bearer));
+    } catch (error) {
+      await askGateway(args["runtime-dir"], { op: "revoke", credential: shown.credential });
+      throw error;
+    }
+    printResult({ client_id: args["client-id"], ...shown }, { json: true });
+    return 0;
+  },
+});

@@ -1,0 +1,30 @@
+// `proctor gateway rotate`: a fresh credential for a client into a private file, or a fresh bootstrap.
+import { resolve } from "node:path";
+import { Failure } from "../base/failure.ts";
+import { createPrivateFile } from "../base/private-files.ts";
+import { printResult } from "./result.ts";
+import { defineStrictCommand } from "./strict-command.ts";
+
+export default defineStrictCommand({
+  meta: {
+    name: "rotate",
+    description: "Rotate a client or the bootstrap",
+    examples: ["proctor gateway rotate --runtime-dir D --bootstrap"],
+  },
+  args: {
+    "runtime-dir": { type: "string", required: true, valueHint: "D", description: "The gateway's private folder" },
+    "client-id": { type: "string", valueHint: "X", description: "The client that gets a new credential" },
+    output: { type: "string", valueHint: "F", description: "New private file for its bearer" },
+    bootstrap: { type: "boolean", description: "Rotate the operator's bootstrap file instead" },
+  },
+  async run({ args }) {
+    const { askGateway } = await import("../gateway/control.ts");
+    const forClient = args["client-id"] !== undefined && args.output !== undefined;
+    if (forClient === (args.bootstrap === true)) throw new Failure("gateway_request_invalid");
+    const request = forClient ? { op: "rotate", client_id: args["client-id"] } : { op: "rotate_bootstrap" };
+    const { bearer, ...shown } = await askGateway(args["runtime-dir"], request);
+    if (forClient) createPrivateFile(resolve(args.output!), String(bearer));
+    printResult(shown, { json: true });
+    return 0;
+  },
+});

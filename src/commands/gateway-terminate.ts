@@ -1,0 +1,19 @@
+// `proctor gateway terminate`: one request over the private control socket.
+import { printResult } from "./result.ts";
+import { defineStrictCommand } from "./strict-command.ts";
+
+export default defineStrictCommand({
+  meta: {
+    name: "terminate",
+    description: "Revoke every client, then end the runtime",
+    examples: ["proctor gateway terminate --runtime-dir D"],
+  },
+  args: {
+    "runtime-dir": { type: "string", required: true, valueHint: "D", description: "The gateway's private folder" },
+  },
+  async run({ args }) {
+    const { askGateway } = await import("../gateway/control.ts");
+    printResult(await askGateway(args["runtime-dir"], { op: "terminate" }), { json: true });
+    return 0;
+  },
+});
