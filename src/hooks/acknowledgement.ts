@@ -30,7 +30,7 @@ const passing = new Set([
 export function weighAnswer(answer: Answer, event: ObservedEvent): Delivery {
   const value = parseExact(decodeUtf8(answer.body) ?? "");
   if (answer.status === 404) return { outcome: "stopped", code: "server_unsupported" };
-  if (answer.status === 400) return weighRefusal(errorKindOf(value));
+  if (answer.status === 400) return weighRefusal(errorKindOf(value), saysUnknownTool(value));
   if (!isSuccess(answer)) return { outcome: "stopped", code: "recording_unconfirmed_check_pending_state" };
   if (!isRecord(value) || !isRecord(value.output)) return { outcome: "stopped", code: "invalid_recording_response" };
   const output = value.output;
@@ -49,7 +49,13 @@ export function weighAnswer(answer: Answer, event: ObservedEvent): Delivery {
   return { outcome: "unconfirmed", code: "recording_not_acknowledged" };
 }
 
-function weighRefusal(kind: string | null): Delivery {
+/** The server's fixed words for a tool it does not have; such an answer comes before any tool and has no kind. */
+function saysUnknownTool(value: unknown): boolean {
+  return isRecord(value) && value["error"] === "unknown tool";
+}
+
+function weighRefusal(kind: string | null, toolUnknown: boolean): Delivery {
+  if (kind === null && toolUnknown) return { outcome: "stopped", code: "server_unsupported" };
   if (kind === null) return { outcome: "stopped", code: "recording_unconfirmed_check_pending_state" };
   if (unknownTool.has(kind)) return { outcome: "stopped", code: "server_unsupported" };
   if (passing.has(kind)) return { outcome: "stopped", code: "recording_unconfirmed_check_pending_state" };

@@ -3,7 +3,7 @@
 import { codeOf } from "../base/failure.ts";
 import { type HooksCode, hooksCodes } from "./codes.ts";
 import { type HookConfig, loadConfig } from "./config-file.ts";
-import { type DrainOptions, type DrainResult, drain, type Sender } from "./delivery.ts";
+import type { DrainOptions, DrainResult, Sender } from "./delivery.ts";
 import { associationOf, eventOf, recordName, recordText } from "./event.ts";
 import { type HookInput, parsePayload } from "./hook-input.ts";
 import { noteInLedger } from "./ledger.ts";
@@ -140,6 +140,11 @@ async function flushWith(config: HookConfig, options: ObserveOptions): Promise<O
   } catch (error) {
     return { status: "incomplete", reason: reasonOf(error) };
   }
+}
+
+/** Loaded when something is really sent: a hook that only saves pays for neither lock nor network. */
+async function drain(config: HookConfig, options: DrainOptions): Promise<DrainResult> {
+  return await (await import("./delivery.ts")).drain(config, options);
 }
 
 function drainOptions(options: ObserveOptions, retryRefused: boolean): DrainOptions {

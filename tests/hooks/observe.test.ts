@@ -170,11 +170,12 @@ test("a refused report is told apart, kept, and not sent in a loop", async () =>
 }, 60_000);
 
 test("a server without the tool leaves the report pending (O179)", async () => {
-  await using server = recordingServer(() =>
-    Response.json({ success: false, output: { error_kind: "unknown_tool" } }, { status: 400 }),
-  );
+  let body: object = { success: false, output: { error_kind: "unknown_tool" } };
+  await using server = recordingServer(() => Response.json(body, { status: 400 }));
   await using d = await desk(server.url);
 
+  await runProctor(observe(d.configPath), { input: d.payload() });
+  body = { status: 400, error: "unknown tool" };
   const run = await runProctor(observe(d.configPath), { input: d.payload() });
 
   expect(JSON.parse(run.stderr)).toMatchObject({ status: "incomplete", reason: "server_unsupported", saved: true });
