@@ -1,0 +1,109 @@
+// Everything a run starts and what descends from it, by pid and start time, before, during and after.
+import { existsSync, lstatSync, readdirSync, rmdirSync } from "node:fs";
+import { join } from "node:path";
+import {
+  descendantsOf,
+  isAlive,
+  listeningPorts,
+  type ProcessId,
+  type ProcessRow,
+  readProcess,
+} from "../base/census.ts";
+import type { Census, ProcessFact } from "../contract/report.ts";
+import type { LiveFile } from "./live-file.ts";
+
+export interface CensusOptions {
+  readonly live: LiveFile | null;
+  readonly wholeTree: boolean;
+  /** The folder in which an interrupted sandbox leaves its mount points. */
+  readonly litterFolder: string;
+}
+
+const litterNames = [".git", ".codex", ".agents"];
+
+export class CensusRecord {
+  readonly #options: CensusOptions;
+  readonly #started = new Map<string, ProcessFact>();
+  readonly #roles = new Map<number, string>();
+  readonly #before: ProcessFact[];
+  readonly #litterBefore: readonly string[];
+  readonly #timer: Timer;
+
+  constructor(options: CensusOptions) {
+    this.#options = options;
+    this.#before = descendantsOf([process.pid]).map((row) => factOf(row, "before"));
+    this.#litterBefore = litterIn(options.litterFolder);
+    this.#timer = setInterval(() => this.look(), 200);
+    this.#timer.unref();
+  }
+
+  /** A process the run started itself. */
+  note(id: ProcessId, role: string): void {
+    this.#roles.set(id.pid, role);
+    const row = readProcess(id.pid);
+    this.#add({ pid: id.pid, start_ticks: id.startTicks, name: row?.name ?? role, role });
+    this.#options.live?.note([id]);
+  }
+
+  /** Notes all that descends from this process now. */
+  look(): void {
+    const before = new Set(this.#before.map(keyOf));
+    const fresh = descendantsOf([process.pid]).filter(
+      (row) => row.state !== "Z" && !before.has(keyOf(factOf(row, ""))) && !this.#started.has(keyOf(factOf(row, ""))),
+    );
+    for (const row of fresh) this.#add(factOf(row, this.#roles.get(row.pid) ?? "descendant"));
+    if (fresh.length > 0) this.#options.live?.note(fresh);
+  }
+
+  /** Everything started that is still there. */
+  living(): ProcessId[] {
+    this.look();
+    return [...this.#started.values()].map((fact) => ({ pid: fact.pid, startTicks: fact.start_ticks })).filter(isAlive);
+  }
+
+  /** The last look; litter that the run made and left empty is removed. */
+  close(): Census {
+    const living = this.living();
+    clearInterval(this.#timer);
+    const visible = new Set(living.map((id) => `${id.pid}.${id.startTicks}`));
+    const started = [...this.#started.values()];
+    return {
+      scope: this.#options.wholeTree ? "whole_tree" : "owned_group_only",
+      before: this.#before.slice(0, 1000),
+      started: started.slice(0, 1000),
+      still_visible: started.filter((fact) => visible.has(keyOf(fact))).slice(0, 1000),
+      listening_ports: living.flatMap((id) => listeningPorts(id.pid)).slice(0, 100),
+      litter: this.#removeLitter(),
+    };
+  }
+
+  #add(fact: ProcessFact): void {
+    this.#started.set(keyOf(fact), fact);
+  }
+
+  #removeLitter(): Census["litter"] {
+    const fresh = litterIn(this.#options.litterFolder).filter((path) => !this.#litterBefore.includes(path));
+    return fresh.map((path) => {
+      try {
+        rmdirSync(path);
+        return { path, removed: true };
+      } catch {
+        return { path, removed: false }; // not empty any more, so not ours to remove
+      }
+    });
+  }
+}
+
+function litterIn(folder: string): string[] {
+  return litterNames
+    .map((name) => join(folder, name))
+    .filter((path) => existsSync(path) && lstatSync(path).isDirectory() && readdirSync(path).length === 0);
+}
+
+function factOf(row: ProcessRow, role: string): ProcessFact {
+  return { pid: row.pid, start_ticks: row.startTicks, name: row.name, role };
+}
+
+function keyOf(fact: ProcessFact): string {
+  return `${fact.pid}.${fact.start_ticks}`;
+}

@@ -1,0 +1,61 @@
+// What the agent left on disk, looked at by us: hashes, our own test runs, tracked changes and the diff.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { sha256FileHex, sha256Hex } from "../base/bytes.ts";
+import { createPrivateFile, readRegularFile } from "../base/private-files.ts";
+import { readAudit } from "../contract/audit.ts";
+import type { AuditFacts, ManagedFacts } from "../contract/report.ts";
+import { auditFacts } from "../judge/audit.ts";
+import { suspiciousFiles } from "../judge/managed.ts";
+import { additionalTests, askGit, type Fixture, fileIdentity } from "./fixture.ts";
+import { harnessLimits } from "./limits.ts";
+import { nativeTests } from "./native-tests.ts";
+import type { Run } from "./run.ts";
+
+/** Reads the relay's file, or null when it cannot be read. */
+export function readAuditFacts(run: Run): AuditFacts | null {
+  if (!existsSync(run.space.audit)) return null;
+  try {
+    const reading = readAudit(readRegularFile(run.space.audit, { maxBytes: harnessLimits.auditBytes }));
+    return auditFacts(reading.records, reading);
+  } catch {
+    return null; // too long, or not a file of ours: the rule about it says missing
+  }
+}
+
+/** Looks at the project in the seed's order and keeps every fact at once. */
+export async function inspectWork(run: Run, fixture: Fixture, facts: ManagedFacts): Promise<void> {
+  const at = (name: string) => join(fixture.folder, name);
+  const hashes = () => ({
+    fixed: sha256FileHex(at(fixture.fixedTest)),
+    implementation: sha256FileHex(at(fixture.implementation)),
+  });
+  facts.fixed_after = fileIdentity(at(fixture.fixedTest));
+  facts.additional_tests = additionalTests(fixture).slice(0, 200);
+  facts.suspicious_files = suspiciousFiles(await paths(fixture, run, ["ls-files", "--others", "-z"]));
+  facts.hashes_before_tests = hashes();
+  if (facts.fixed_after.sha256 !== fixture.fixedBefore.sha256 || facts.additional_tests.length === 0) return;
+  facts.fixed_tests = await nativeTests(run, fixture, "fixed");
+  run.book.managed["fixed_acceptance_tests"] = facts.fixed_tests;
+  facts.all_tests = await nativeTests(run, fixture, "all");
+  facts.hashes_after_tests = hashes();
+  facts.changed_tracked = (await paths(fixture, run, ["diff", "--no-ext-diff", "HEAD", "--name-only", "-z"])).slice(
+    0,
+    400,
+  );
+  const diff = await askGit(fixture, run.env, [
+    "diff",
+    "--no-ext-diff",
+    "--no-textconv",
+    "HEAD",
+    "--",
+    fixture.implementation,
+  ]);
+  createPrivateFile(join(run.space.root, "implementation.diff"), diff);
+  facts.diff_sha256 = sha256Hex(diff);
+}
+
+async function paths(fixture: Fixture, run: Run, args: readonly string[]): Promise<string[]> {
+  const text = new TextDecoder().decode(await askGit(fixture, run.env, args));
+  return text.split("\0").filter((path) => path !== "");
+}

@@ -1,0 +1,58 @@
+// What every stage of one acceptance run shares. Stages read it and add to its report and facts, nothing else.
+import type { Environment } from "../base/environment.ts";
+import type { ProcessGroup } from "../base/process-group.ts";
+import type { Secret } from "../base/secret.ts";
+import type { ReportFacts } from "../contract/report.ts";
+import type { Canary } from "./canaries.ts";
+import type { CensusRecord } from "./census-record.ts";
+import type { Fixture } from "./fixture.ts";
+import type { RunLimits } from "./limits.ts";
+import type { Operator } from "./operator.ts";
+import type { ReportBook } from "./report-book.ts";
+import type { SeatPlan } from "./seats.ts";
+import type { Workspace } from "./workspace.ts";
+
+export interface AcceptOptions {
+  readonly outputDir: string;
+  readonly binDir?: string | undefined;
+  readonly codexPath?: string | undefined;
+  readonly adapterScript?: string | undefined;
+  readonly nodePath?: string | undefined;
+  readonly account: boolean;
+  readonly fixture: "auto" | "python" | "typescript";
+  readonly timeoutS: number;
+  readonly hostJobId: string | null;
+  readonly misbehave: { readonly [seat in "consumer" | "agent" | "server" | "runner"]?: string | undefined };
+  readonly program: { readonly version: string; readonly commit: string };
+  readonly environment: Environment;
+  readonly stateFolder: string;
+}
+
+export interface Services {
+  url: string;
+  port: number;
+  project: string;
+  server: ProcessGroup | null;
+  runner: ProcessGroup | null;
+  readonly logs: string[];
+}
+
+export interface Run {
+  readonly options: AcceptOptions;
+  readonly limits: RunLimits;
+  readonly book: ReportBook;
+  readonly space: Workspace;
+  readonly env: Record<string, string>;
+  readonly plan: SeatPlan;
+  readonly census: CensusRecord;
+  readonly canaries: Canary[];
+  readonly services: Services;
+  readonly facts: { -readonly [K in keyof ReportFacts]: ReportFacts[K] };
+  readonly bootstrap: Secret;
+  /** Rejects when the run was told to stop. */
+  readonly stopped: Promise<never>;
+  fixture: Fixture | null;
+  operator: Operator | null;
+  consumerToken: string;
+  consumer: ProcessGroup | null;
+}

@@ -1,0 +1,157 @@
+// Who fills each seat: the embedded part, a stand-in under its own name, or the real program a path names.
+import { realpathSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { sha256FileHex } from "../base/bytes.ts";
+import { Failure } from "../base/failure.ts";
+import { isRecord, parseJson } from "../base/json.ts";
+import { readRegularFile } from "../base/private-files.ts";
+import { runProgram } from "../base/run-program.ts";
+import { executablePath, selfCommand } from "../base/self.ts";
+import { realAdapterVersion, type Seat, type Seats } from "../contract/report.ts";
+import type { HarnessCode } from "./codes.ts";
+import { harnessLimits } from "./limits.ts";
+import type { AcceptOptions } from "./run.ts";
+
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+export interface SeatPlan {
+  readonly server: Program;
+  readonly runner: Program;
+  readonly consumer: Program;
+  readonly adapter: Program;
+}
+
+/** Paths made real before anything is created; a missing one is a refusal. */
+export function resolveSeatPaths(options: AcceptOptions): AcceptOptions {
+  const real = (path: string | undefined): string | undefined => {
+    if (path === undefined) return undefined;
+    try {
+      return realpathSync(path);
+    } catch (error) {
+      throw new Failure<HarnessCode>("seat_path_missing", { cause: error });
+    }
+  };
+  const adapterScript = real(options.adapterScript);
+  const node =
+    options.nodePath ??
+    (adapterScript === undefined
+      ? undefined
+      : (Bun.which("node", { PATH: options.environment["PATH"] ?? "" }) ?? "node"));
+  const resolved = {
+    ...options,
+    binDir: real(options.binDir),
+    adapterScript,
+    codexPath: real(options.codexPath),
+    nodePath: real(node),
+  };
+  if (adapterScript !== undefined && !statSync(adapterScript).isFile())
+    throw new Failure<HarnessCode>("adapter_script_required");
+  return resolved;
+}
+
+/** The command line of each seat. */
+export function planSeats(options: AcceptOptions): SeatPlan {
+  const { binDir, codexPath, adapterScript, nodePath, misbehave } = options;
+  const bad = (name: string | undefined) => (name === undefined ? [] : ["--misbehave", name]);
+  return {
+    server:
+      binDir === undefined
+        ? selfCommand(["server", ...bad(misbehave.server)])
+        : { command: join(binDir, "webcodex-server"), args: [] },
+    runner:
+      binDir === undefined
+        ? selfCommand(["runner", ...bad(misbehave.runner)])
+        : { command: join(binDir, "webcodex-runner"), args: [] },
+    consumer:
+      codexPath === undefined
+        ? selfCommand(["standin", "exec", ...bad(misbehave.consumer)])
+        : { command: codexPath, args: ["exec"] },
+    adapter:
+      adapterScript === undefined
+        ? selfCommand(["standin", "agent", ...bad(misbehave.agent)])
+        : { command: nodePath ?? "node", args: [adapterScript] },
+  };
+}
+
+/** Asks every real program for its version, reads the adapter's package, and says who sits where. */
+export async function describeSeats(
+  options: AcceptOptions,
+  env: Record<string, string>,
+): Promise<{ seats: Seats; binaries: Record<string, unknown>; codex: unknown; adapter: unknown }> {
+  const { binDir, codexPath, program } = options;
+  const path = executablePath();
+  const self = { version: program.version, path, sha256: sha256FileHex(path) };
+  const probe = async (file: string) => ({
+    path: file,
+    version: await programVersion(file, env, options.outputDir),
+    sha256: sha256FileHex(file),
+  });
+  const binary = async (name: string) => (binDir === undefined ? self : await probe(join(binDir, name)));
+  const server = await binary("webcodex-server");
+  const runner = await binary("webcodex-runner");
+  const codex = codexPath === undefined ? self : await probe(codexPath);
+  const adapter = adapterSeat(options, self);
+  const seats: Seats = {
+    control_plane: {
+      kind: binDir === undefined ? "embedded" : "real",
+      name: binDir === undefined ? "proctor-server" : "webcodex-server",
+      ...server,
+    },
+    consumer: {
+      kind: codexPath === undefined ? "standin" : "real",
+      name: codexPath === undefined ? "proctor-standin-exec" : "codex",
+      ...codex,
+    },
+    adapter,
+    model: null,
+  };
+  return {
+    seats,
+    binaries: { "webcodex-server": server, "webcodex-runner": runner },
+    codex: { path: codex.path, version: codex.version },
+    adapter: { name: adapter.name, version: adapter.version, script: adapter.path, script_sha256: adapter.sha256 },
+  };
+}
+
+/** One short line within its time, or a refusal. */
+export async function programVersion(file: string, env: Record<string, string>, cwd: string): Promise<string> {
+  const result = await runProgram({
+    command: file,
+    args: ["--version"],
+    cwd,
+    env,
+    timeoutMs: harnessLimits.versionProbeMs,
+    maxOutputBytes: 65_536,
+  });
+  if (!result.started || result.timedOut || result.code !== 0) throw new Failure<HarnessCode>("version_probe_failed");
+  const text = new TextDecoder().decode(result.stdout).trim();
+  if (result.overflow || [...text].length > harnessLimits.versionChars || /[\r\n]/.test(text))
+    throw new Failure<HarnessCode>("unexpected_version_output");
+  return text;
+}
+
+function adapterSeat(options: AcceptOptions, self: Pick<Seat, "version" | "path" | "sha256">): Seat {
+  const script = options.adapterScript;
+  if (script === undefined) return { kind: "standin", name: "proctor-standin-agent", ...self };
+  const { name, version } = adapterPackage(script);
+  return { kind: "real", name, version, path: script, sha256: sha256FileHex(script) };
+}
+
+/** The package two folders above the script has to be the pinned adapter. */
+export function adapterPackage(script: string): { name: string; version: string } {
+  let value: unknown;
+  try {
+    const file = join(dirname(dirname(script)), "package.json");
+    value = parseJson(readRegularFile(file, { maxBytes: harnessLimits.packageFileBytes }));
+  } catch (error) {
+    throw new Failure<HarnessCode>("adapter_package_unreadable", { cause: error });
+  }
+  if (!isRecord(value)) throw new Failure<HarnessCode>("adapter_package_unreadable");
+  const name = "@agentclientprotocol/codex-acp";
+  if (value["name"] !== name || value["version"] !== realAdapterVersion)
+    throw new Failure<HarnessCode>("adapter_package_mismatch");
+  return { name, version: realAdapterVersion };
+}
