@@ -12,6 +12,7 @@ import { holdsWithin } from "../../src/base/clock.ts";
 import { codeOf } from "../../src/base/failure.ts";
 import { startGroup } from "../../src/base/process-group.ts";
 import { runProgram } from "../../src/base/run-program.ts";
+import { tempFolder } from "../support/temp-folder.ts";
 
 const env = { PATH: "/usr/local/bin:/usr/bin:/bin" };
 const shell = (script: string) => ({ command: "/bin/sh", args: ["-c", script], cwd: "/", env });
@@ -88,7 +89,10 @@ test("runProgram() ends a program at its deadline, with everything it started", 
 });
 
 test("runProgram() comes back though an escaped descendant holds the pipe (B56)", async () => {
-  const result = await runProgram({ ...shell("setsid sleep 600 & echo $!; exit 0"), ...bounds });
+  await using dir = await tempFolder();
+  // The leader stays until the escape is complete, or the group's end would still reach it.
+  const script = "setsid sh -c 'echo $$; : >escaped; exec sleep 600' & while [ ! -e escaped ]; do sleep 0.05; done";
+  const result = await runProgram({ ...shell(script), ...bounds, cwd: dir.path });
   const escaped = Number(text(result.stdout));
   const row = readProcess(escaped);
   expect(row?.state).not.toBe("Z");
