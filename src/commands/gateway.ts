@@ -16,5 +16,6 @@ export default defineStrictCommand({
     revoke: () => import("./gateway-revoke.ts"),
     rotate: () => import("./gateway-rotate.ts"),
     terminate: () => import("./gateway-terminate.ts"),
+    probe: () => import("./gateway-probe.ts"),
   },
 });
