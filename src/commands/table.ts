@@ -4,6 +4,8 @@ import type { StrictCommand } from "./strict-command.ts";
 type Loader = () => Promise<{ readonly default: StrictCommand }>;
 
 export const commandTable: Readonly<Record<string, Loader>> = {
+  accept: () => import("./accept.ts"),
+  "accept-worker": () => import("./accept-worker.ts"),
   relay: () => import("./relay.ts"),
   audit: () => import("./audit.ts"),
   "exec-child": () => import("./exec-child.ts"),

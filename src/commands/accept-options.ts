@@ -1,0 +1,82 @@
+// The words of `accept`, shared by the front process and its worker, and what they mean.
+import { isAbsolute, join } from "node:path";
+import { toHex } from "../base/bytes.ts";
+import { Failure } from "../base/failure.ts";
+import { parseJson } from "../base/json.ts";
+import { readRegularFile } from "../base/private-files.ts";
+import { systemRandom } from "../base/random.ts";
+import { currentFolder, processEnvironment, stateFolder } from "../base/self.ts";
+import type { Subject } from "../contract/subject.ts";
+import type { AcceptOptions } from "../harness/run.ts";
+import { buildFacts } from "../version.ts";
+import type { ArgumentValues } from "./strict-command.ts";
+
+export const acceptArguments = {
+  "output-dir": { type: "string", valueHint: "D", description: "New folder for the evidence; must not exist." },
+  "bin-dir": { type: "string", valueHint: "B", description: "Folder of real webcodex-server and webcodex-runner." },
+  "codex-path": { type: "string", valueHint: "C", description: "The real Codex as consumer." },
+  "adapter-script": { type: "string", valueHint: "A", description: "dist/index.js of the real codex-acp adapter." },
+  "node-path": { type: "string", valueHint: "N", description: "Node.js for the adapter; found on PATH by default." },
+  "model-endpoint": {
+    type: "string",
+    choices: ["standin", "account"],
+    defaultText: "standin",
+    description: "Which model real programs talk to.",
+  },
+  fixture: {
+    type: "string",
+    choices: ["auto", "python", "typescript"],
+    defaultText: "auto",
+    description: "Language of the fixture project.",
+  },
+  timeout: { type: "string", valueHint: "30..900", defaultText: "300", description: "Seconds for each stage." },
+  "host-job-id": { type: "string", valueHint: "ID", description: "Copied into the report as it is." },
+  subject: { type: "string", valueHint: "FILE", hidden: true, description: "A calibration subject." },
+  json: { type: "boolean", description: "Print the report as JSON." },
+} as const;
+
+export type AcceptArguments = ArgumentValues<typeof acceptArguments>;
+
+/** A new folder's name in the folder one stands in. */
+export function freshFolderName(now: Date): string {
+  const stamp = now.toISOString().replace(/[-:]/g, "").slice(0, 15);
+  return `proctor-${stamp}Z-${toHex(systemRandom(3))}`;
+}
+
+/** Words to options; numbers that are no numbers are left for the harness to refuse. */
+export function acceptOptions(args: AcceptArguments, subject: Subject | null): AcceptOptions {
+  const inside = (path: string) => (isAbsolute(path) ? path : join(currentFolder(), path));
+  const timeout = args.timeout ?? "300";
+  const facts = buildFacts();
+  return {
+    outputDir: inside(args["output-dir"] ?? freshFolderName(new Date())),
+    binDir: args["bin-dir"],
+    codexPath: args["codex-path"],
+    adapterScript: args["adapter-script"],
+    nodePath: args["node-path"],
+    account: args["model-endpoint"] === "account",
+    fixture: (args.fixture ?? "auto") as AcceptOptions["fixture"],
+    timeoutS: /^[0-9]{1,4}$/.test(timeout) ? Number(timeout) : Number.NaN,
+    hostJobId: args["host-job-id"] ?? null,
+    misbehave: subject?.misbehave ?? {},
+    program: { version: facts.version, commit: facts.commit },
+    environment: processEnvironment(),
+    stateFolder: stateFolder(),
+  };
+}
+
+/** Reads the file of a calibration subject. */
+export async function readSubject(path: string | undefined): Promise<Subject | null> {
+  if (path === undefined) return null;
+  const { Subject: schema } = await import("../contract/subject.ts");
+  const parsed = schema.safeParse(parseJson(readRegularFile(path, { maxBytes: 65_536 })));
+  if (!parsed.success) throw new Failure("subject_file_invalid");
+  return parsed.data;
+}
+
+/** The same words again, for the worker. */
+export function acceptWords(args: AcceptArguments): string[] {
+  return Object.entries(args).flatMap(([name, value]) =>
+    value === undefined || value === false ? [] : value === true ? [`--${name}`] : [`--${name}=${String(value)}`],
+  );
+}

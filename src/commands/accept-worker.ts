@@ -1,0 +1,72 @@
+// The worker of `accept`: started by it and by nothing else. The end of its input means that its front is gone.
+import { readProcess } from "../base/census.ts";
+import { codeOf } from "../base/failure.ts";
+import { becomeSubreaper } from "../base/subreaper.ts";
+import { acceptArguments, acceptOptions, readSubject } from "./accept-options.ts";
+import { acceptSummary } from "./accept-summary.ts";
+import { exitNumbers } from "./exit-numbers.ts";
+import { printResult, stdoutIsTerminal, tell } from "./result.ts";
+import { sentenceOf } from "./sentences.ts";
+import { defineStrictCommand } from "./strict-command.ts";
+
+export default defineStrictCommand({
+  meta: {
+    name: "accept-worker",
+    description: "The run itself, under the deadman of `accept`.",
+    examples: ["proctor accept"],
+    hidden: true,
+  },
+  args: acceptArguments,
+  async run({ args }) {
+    const subreaper = becomeSubreaper();
+    const stop = new AbortController();
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort("signal"));
+    watchFront(stop);
+    const front = readProcess(process.ppid);
+    const { failureOf, runAcceptance } = await import("../harness/harness.ts");
+    try {
+      const subject = await readSubject(args.subject);
+      const report = await runAcceptance(acceptOptions(args, subject), {
+        limits: subject?.limits ?? {},
+        front: front ?? undefined,
+        subreaper,
+        stop: stop.signal,
+        onFolder: (path) => {
+          if (!args.json) tell(`Evidence: ${path}`);
+        },
+        ...(args.json ? {} : { onPhase: progress() }),
+      });
+      if (!args.json && !stdoutIsTerminal()) tellSummary(report);
+      printResult(report, { json: args.json, text: () => acceptSummary(report) });
+      process.exit(report["state"] === "passed" ? exitNumbers.done : exitNumbers.failed);
+    } catch (error) {
+      const failure = failureOf(error);
+      if (!args.json) tell(`proctor accept: ${await sentenceOf(codeOf(error))} [${failure}]`);
+      printResult({ state: "failed", failure }, { json: true });
+      process.exit(exitNumbers.failed);
+    }
+  },
+});
+
+function tellSummary(report: Record<string, unknown>): void {
+  for (const line of acceptSummary(report).split("\n")) tell(line);
+}
+
+function progress(): (phase: string) => void {
+  const started = performance.now();
+  let last = "";
+  return (phase) => {
+    if (phase === last) return;
+    last = phase;
+    tell(`${((performance.now() - started) / 1000).toFixed(1).padStart(6)} s  ${phase.replaceAll("_", " ")}`);
+  };
+}
+
+function watchFront(stop: AbortController): void {
+  const reader = Bun.stdin.stream().getReader();
+  const look = async (): Promise<void> => {
+    while (!(await reader.read()).done);
+    stop.abort("front");
+  };
+  look().catch(() => stop.abort("front"));
+}

@@ -1,0 +1,188 @@
+// One acceptance run, stage by stage. A stage's failure is recorded under its own code and the next one still runs
+// where it can; clean-up always runs; the verdict is the judge's, from facts alone.
+
+import { tmpdir } from "node:os";
+import { sha256FileHex } from "../base/bytes.ts";
+import type { ProcessId } from "../base/census.ts";
+import { codeOf, Failure } from "../base/failure.ts";
+import { Secret } from "../base/secret.ts";
+import { executablePath } from "../base/self.ts";
+import { judgeReport, runPassed } from "../judge/verdict.ts";
+import { scanCanaries } from "./canaries.ts";
+import { CensusRecord } from "./census-record.ts";
+import { closeRun } from "./cleanup.ts";
+import type { HarnessCode } from "./codes.ts";
+import { consumerStage } from "./consumer.ts";
+import { createFixture, findPython } from "./fixture.ts";
+import { harnessLimits, type RunLimits, runLimits } from "./limits.ts";
+import { LiveFile, ownId } from "./live-file.ts";
+import { managedStage } from "./managed.ts";
+import { manifestOf } from "./manifest.ts";
+import { provision } from "./provision.ts";
+import { type Fields, ReportBook } from "./report-book.ts";
+import type { AcceptOptions, Run } from "./run.ts";
+import { describeSeats, planSeats, resolveSeatPaths } from "./seats.ts";
+import { childEnvironment, createOutputFolder, createWorkspace } from "./workspace.ts";
+
+export interface RunDoors {
+  /** Shorter waits, for calibration. */
+  readonly limits?: { readonly [K in keyof RunLimits]?: number | undefined };
+  /** The deadman, when there is one: it owns the run too. */
+  readonly front?: ProcessId | undefined;
+  readonly subreaper?: boolean;
+  readonly onPhase?: (phase: string) => void;
+  readonly onFolder?: (path: string) => void;
+  /** Aborts with the code the run has to end with. */
+  readonly stop?: AbortSignal;
+}
+
+/** Refusals of the command line that need no folder, in the seed's order. */
+export function checkOptions(options: AcceptOptions, platform: string = process.platform): AcceptOptions {
+  if (platform === "win32") throw new Failure<HarnessCode>("posix_test_harness_required");
+  const { timeoutS } = options;
+  if (!Number.isInteger(timeoutS) || timeoutS < harnessLimits.minTimeoutS || timeoutS > harnessLimits.maxTimeoutS)
+    throw new Failure<HarnessCode>("invalid_timeout");
+  const resolved = resolveSeatPaths(options);
+  if (options.account && (resolved.codexPath === undefined || resolved.adapterScript === undefined))
+    throw new Failure<HarnessCode>("account_seats_required");
+  return resolved;
+}
+
+/** Runs the whole scenario; the finished report is on disk and returned. Refusals before a report exists are thrown. */
+export async function runAcceptance(given: AcceptOptions, doors: RunDoors = {}): Promise<Fields> {
+  if (process.platform === "win32") throw new Failure<HarnessCode>("posix_test_harness_required");
+  const hostPath = given.environment["PATH"] ?? "";
+  const python = given.fixture === "typescript" ? null : await findPython(hostPath, "/");
+  if (given.fixture === "python" && python === null) throw new Failure<HarnessCode>("python_310_required");
+  const options = checkOptions(given);
+  const umask = process.umask(0o077);
+  try {
+    const root = createOutputFolder(options.outputDir);
+    doors.onFolder?.(root);
+    const run = openRun({ ...options, outputDir: root }, doors);
+    try {
+      await stages(run, python);
+    } catch (error) {
+      run.book.report["state"] = "failed";
+      run.book.report["failure"] = failureOf(error);
+      run.book.checkpoint("failed");
+    }
+    await finish(run);
+    return run.book.report;
+  } finally {
+    process.umask(umask);
+  }
+}
+
+function openRun(options: AcceptOptions, doors: RunDoors): Run & { readonly live: LiveFile } {
+  const space = createWorkspace(options.outputDir);
+  const book = new ReportBook({
+    folder: space.root,
+    hostJobId: options.hostJobId,
+    sourceHead: options.program.commit,
+    scriptSha256: sha256FileHex(executablePath()),
+    ...(doors.onPhase === undefined ? {} : { onPhase: doors.onPhase }),
+  });
+  const owners = doors.front === undefined ? [ownId()] : [ownId(), doors.front];
+  const live = new LiveFile(options.stateFolder, { runId: Bun.randomUUIDv7(), outputDir: space.root, owners });
+  const bootstrap = Secret.random(32);
+  return {
+    live,
+    options,
+    limits: runLimits(options.timeoutS, doors.limits),
+    book,
+    space,
+    env: childEnvironment(options.environment, space, options.account),
+    plan: planSeats(options),
+    census: new CensusRecord({ live, wholeTree: doors.subreaper === true, litterFolder: tmpdir() }),
+    canaries: [],
+    services: { url: "", port: 0, project: "", server: null, runner: null, logs: [] },
+    facts: { consumer: null, recovery: null, managed: null, audit: null },
+    bootstrap: textSecret(bootstrap),
+    stopped: stopPromise(doors.stop),
+    fixture: null,
+    operator: null,
+    consumerToken: "",
+    consumer: null,
+  };
+}
+
+async function stages(run: Run, python: string | null): Promise<void> {
+  const { book } = run;
+  const { seats, ...parts } = await describeSeats(run.options, run.env);
+  Object.assign(book.report, parts, { seats });
+  if (seats.control_plane.kind !== "real" && (seats.consumer.kind === "real" || seats.adapter.kind === "real"))
+    book.notes.push("real programs ran against the embedded control plane");
+  const fixture = await createFixture(run, python);
+  run.fixture = fixture;
+  await Promise.race([provision(run), run.stopped]);
+  for (const [name, stage] of [
+    ["consumer", consumerStage],
+    ["managed", managedStage],
+  ] as const) {
+    try {
+      await Promise.race([stage(run, fixture), run.stopped]);
+    } catch (error) {
+      const code = failureOf(error);
+      if (code === "harness_interrupted" || code === "harness_front_gone") throw error;
+      book[name]["failure"] = code;
+      book.checkpoint(`${name}_failed`);
+    }
+  }
+}
+
+async function finish(run: Run & { readonly live: LiveFile }): Promise<void> {
+  const { book } = run;
+  try {
+    await closeRun(run);
+  } catch (error) {
+    book.cleanup["failure"] = failureOf(error);
+  }
+  run.bootstrap.wipe();
+  const { report } = book;
+  report["facts"] = run.facts;
+  report["census"] = run.census.close();
+  const { audit } = run.facts;
+  if (audit !== null)
+    report["audit"] = { path: "private/acp-metadata.jsonl", sha256: audit.sha256, count: audit.count };
+  report["manifest"] = manifestOf(run.space.root);
+  report["updated_at_unix"] = book.now();
+  book.checkpoint(String(report["phase"]));
+  report["canaries"] = scanCanaries(run.space, run.canaries);
+  const verdict = judgeReport(report as unknown as Parameters<typeof judgeReport>[0]);
+  report["verdict"] = verdict;
+  const passed = (section: Fields) => section["passed"] === true;
+  const all = { consumer: passed(book.consumer), managed: passed(book.managed), recovery: passed(book.recovery) };
+  const accepted = runPassed(all, verdict) && report["failure"] === undefined;
+  report["state"] = accepted ? "passed" : "failed";
+  if (report["failure"] === undefined) book.checkpoint(accepted ? "accepted" : "acceptance_incomplete");
+  report["finished_at_unix"] = book.now();
+  book.checkpoint("closed");
+  if ((report["census"] as { still_visible: unknown[] }).still_visible.length === 0) run.live.remove();
+}
+
+/** A code of ours, or for anything else the kind of error alone: never its text. */
+export function failureOf(error: unknown): string {
+  const code = codeOf(error);
+  if (code !== "internal") return code;
+  return error instanceof Error && /^[A-Za-z]{1,60}$/.test(error.name) ? error.name : "internal";
+}
+
+/** The token is used as text, 43 URL-safe characters of 32 random bytes. */
+function textSecret(secret: Secret): Secret {
+  const text = secret.expose((bytes) => Buffer.from(bytes).toString("base64url"));
+  secret.wipe();
+  return Secret.from(text);
+}
+
+function stopPromise(signal: AbortSignal | undefined): Promise<never> {
+  const stopped = new Promise<never>((_, reject) => {
+    const stop = () =>
+      reject(new Failure<HarnessCode>(signal?.reason === "front" ? "harness_front_gone" : "harness_interrupted"));
+    if (signal?.aborted === true) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
+  // Nobody may be waiting at that moment; the next race still sees the refusal.
+  stopped.catch(() => undefined);
+  return stopped;
+}
