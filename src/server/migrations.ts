@@ -7,6 +7,7 @@ import { identities } from "./migrations/001-identities.ts";
 import { sessions } from "./migrations/002-sessions.ts";
 import { goals } from "./migrations/003-goals.ts";
 import { memory } from "./migrations/004-memory.ts";
+import { agents } from "./migrations/010-agents.ts";
 
 export interface Migration {
   readonly version: number;
@@ -15,7 +16,7 @@ export interface Migration {
 }
 
 /** Every step, ascending. 001–009 are the server's own, 010–019 the agent tasks' and runs'. */
-export const migrations: readonly Migration[] = [identities, sessions, goals, memory];
+export const migrations: readonly Migration[] = [identities, sessions, goals, memory, agents];
 
 const applicationId = 0x50726f63;
 

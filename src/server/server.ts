@@ -1,5 +1,5 @@
 // The embedded control plane: loopback only, token required, every acknowledged write on disk. One door, one folder.
-import { type Clock, systemClock } from "../base/clock.ts";
+import { type Clock, holdsWithin, systemClock } from "../base/clock.ts";
 import { Failure, systemCodeOf } from "../base/failure.ts";
 import { type RandomBytes, systemRandom } from "../base/random.ts";
 import type { Secret } from "../base/secret.ts";
@@ -82,8 +82,9 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
       async close() {
         stopping.abort();
         link.close();
-        const drained = listener.stop();
-        await Promise.race([drained, clock.sleep(serverLimits.stopGraceMs)]);
+        // Frees the port at once; what is still being answered gets the grace, idle connections do not.
+        void listener.stop();
+        await holdsWithin(() => rates.inFlight === 0, { withinMs: serverLimits.stopGraceMs, everyMs: 5, clock });
         await listener.stop(true);
         store?.close();
         folder.lock.release();

@@ -1,12 +1,30 @@
 // Every tool of the server, one family a line. A model sees the direct ones; REST reaches all.
 import type { Tool } from "../tool.ts";
+import { agentTaskTools } from "./agent-tasks.ts";
+import { agentTools } from "./agents.ts";
+import { codingAgentTools } from "./coding-agents.ts";
+import { codingRunTools } from "./coding-runs.ts";
 import { goalTools } from "./goals.ts";
 import { listProjects } from "./list-projects.ts";
 import { listSessions } from "./list-sessions.ts";
+import { observationTools } from "./observations.ts";
 import { readFiles } from "./read-files.ts";
 import { listToolReceipts } from "./receipts.ts";
+import { sessionTools } from "./sessions.ts";
 
-export const allTools: readonly Tool[] = [listProjects, readFiles, listToolReceipts, listSessions, ...goalTools];
+export const allTools: readonly Tool[] = [
+  listProjects,
+  readFiles,
+  listToolReceipts,
+  listSessions,
+  ...sessionTools,
+  ...observationTools,
+  ...goalTools,
+  ...agentTools,
+  ...agentTaskTools,
+  ...codingRunTools,
+  ...codingAgentTools,
+];
 
 const byName = new Map(allTools.map((tool) => [tool.name, tool]));
 
