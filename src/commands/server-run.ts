@@ -7,8 +7,8 @@ import { Secret } from "../base/secret.ts";
 import type { ServerCode } from "../server/codes.ts";
 import { serverLimits } from "../server/limits.ts";
 import { lineLog } from "../server/log.ts";
-import { noRunners } from "../server/no-runners.ts";
 import { pauseAt } from "../server/pause.ts";
+import { openRunnerLink } from "../server/runner-link.ts";
 import { openServer } from "../server/server.ts";
 import { exitNumbers } from "./exit-numbers.ts";
 import { UsageError } from "./strict-args.ts";
@@ -43,7 +43,7 @@ export async function runServer(options: RunOptions): Promise<number> {
     address: environment.WEBCODEX_ADDR ?? "127.0.0.1:8080",
     dataFolder: dataFolderOf(environment, options.folder),
     bootstrap,
-    openLink: noRunners,
+    openLink: openRunnerLink,
     log: lineLog(options.tell, () => systemClock.wallMs()),
     pause: pauseAt(environment),
     ...(options.observationsPerSession === undefined

@@ -43,8 +43,11 @@ export interface MessageRow {
 }
 
 export type Posted =
-  | { readonly posted: "new" | "replayed"; readonly row: MessageRow }
-  | { readonly posted: "conflict" | "full" | "no_such_reply" };
+  | { readonly posted: "new"; readonly row: MessageRow }
+  | { readonly posted: "replayed"; readonly row: MessageRow }
+  | { readonly posted: "conflict" }
+  | { readonly posted: "full" }
+  | { readonly posted: "no_such_reply" };
 
 export function postMessage(
   db: Database,

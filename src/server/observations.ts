@@ -17,8 +17,10 @@ export interface StoredReport extends Report {
 }
 
 export type Recorded =
-  | { readonly recorded: "inserted" | "replayed"; readonly row: StoredReport }
-  | { readonly recorded: "conflict" | "full" };
+  | { readonly recorded: "inserted"; readonly row: StoredReport }
+  | { readonly recorded: "replayed"; readonly row: StoredReport }
+  | { readonly recorded: "conflict" }
+  | { readonly recorded: "full" };
 
 export const coverage = {
   complete: false,
