@@ -135,15 +135,15 @@ class LiveLink implements RunnerLink {
   #register(connection: Connection, message: Record<string, unknown>): void {
     const socket = connection.socket!;
     const parsed = Register.safeParse(message);
-    if (!parsed.success) return refuse(socket, "register_failed");
+    if (!parsed.success) return void refuse(socket, "register_failed");
     const register = parsed.data;
     const { principal } = connection;
-    if (principal.allowedClientId !== register.client_id) return refuse(socket, "register_forbidden");
+    if (principal.allowedClientId !== register.client_id) return void refuse(socket, "register_forbidden");
     if (register.owner !== undefined && register.owner !== principal.username)
-      return refuse(socket, "register_forbidden");
+      return void refuse(socket, "register_forbidden");
     const other = this.#online.get(register.client_id);
     if (other !== undefined && other.runner?.instanceId !== register.agent_instance_id)
-      return refuse(socket, "register_failed");
+      return void refuse(socket, "register_failed");
     const now = this.#parts.clock.wallMs();
     if (connection.registerTimer !== null) clearTimeout(connection.registerTimer);
     connection.runner = runnerOf(register, { owner: principal.username ?? "", now });
