@@ -1,0 +1,184 @@
+// A real server and a real runner with the fixture agent, each a process of its own, for tests of both.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { holdsWithin } from "../../src/base/clock.ts";
+import { type ProcessGroup, startGroup } from "../../src/base/process-group.ts";
+import { selfCommand } from "../../src/base/self.ts";
+import { projectRoot } from "./binary.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are looked into by tests, which fail on anything else.
+type Json = Record<string, any>;
+const bootstrap = "bootstrap-token-for-tests-0123456789";
+const scopes =
+  "runtime:read project:read project:write session:collaborate communication:read communication:manage coding_agent:run".split(
+    " ",
+  );
+
+export interface PairOptions {
+  readonly play: string;
+  readonly forced?: Readonly<Record<string, string>>;
+}
+
+export class ControlPair {
+  server: ProcessGroup | undefined;
+  runner: ProcessGroup | undefined;
+  pat = "";
+  readonly #folder: string;
+  readonly #port: number;
+  readonly #options: PairOptions;
+
+  constructor(folder: string, options: PairOptions) {
+    this.#folder = folder;
+    this.#options = options;
+    const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+    this.#port = probe.port;
+    probe.stop(true);
+  }
+
+  async start(): Promise<void> {
+    for (const name of ["state", "project", "registry", "home"]) mkdirSync(join(this.#folder, name), { mode: 0o700 });
+    writeFileSync(join(this.#folder, "project", "a.txt"), "one\ntwo\n");
+    await this.startServer();
+    await this.post("/api/users/create", { username: "ann" });
+    this.pat = (await this.post("/api/tokens/create", { username: "ann", scopes })).token;
+    const agent = await this.post("/api/agent-tokens/create", { username: "ann", client_id: "box" });
+    writeFileSync(join(this.#folder, "registry", "fixture.toml"), `id = "fixture"\npath = "${this.#folder}/project"\n`);
+    writeFileSync(join(this.#folder, "runner.toml"), this.#toml(agent.token), { mode: 0o600 });
+    await this.startRunner();
+  }
+
+  #toml(token: string): string {
+    const forced = Object.entries(this.#options.forced ?? {}).map(([key, value]) => `${key} = "${value}"`);
+    return [
+      'transport = "websocket"',
+      `server_url = "http://127.0.0.1:${this.#port}"`,
+      `token = "${token}"`,
+      'owner = "ann"',
+      'client_id = "box"',
+      `project_registry_dir = "${this.#folder}/registry"`,
+      "[policy]",
+      `allowed_roots = ["${this.#folder}"]`,
+      "[acp]",
+      "permission_timeout_secs = 1",
+      "[acp.forced_config]",
+      ...forced,
+      "[[acp.agents]]",
+      'id = "fixture"',
+      'name = "Fixture"',
+      `executable = "${process.execPath}"`,
+      `args = ["${projectRoot}fixtures/programs/acp-agent.ts"]`,
+      "[acp.agents.env_from_env]",
+      'ACP_PLAY = "ACP_PLAY"',
+      'ACP_LOG = "ACP_LOG"',
+      'PATH = "PATH"',
+      "",
+    ].join("\n");
+  }
+
+  async startServer(): Promise<void> {
+    this.server = this.#start(["server"], {
+      WEBCODEX_ADDR: `127.0.0.1:${this.#port}`,
+      WEBCODEX_DATA: join(this.#folder, "data"),
+      WEBCODEX_TOKEN: bootstrap,
+    });
+    const up = () =>
+      this.call("list_projects", {}, bootstrap).then(
+        (answer) => answer.success === true,
+        () => false,
+      );
+    if (!(await holdsWithin(up, { withinMs: 30_000 }))) throw new Error("the server did not start");
+  }
+
+  async startRunner(): Promise<void> {
+    this.runner = this.#start(["runner", "--config", join(this.#folder, "runner.toml")], {
+      XDG_STATE_HOME: join(this.#folder, "state"),
+      ACP_PLAY: this.#options.play,
+      ACP_LOG: join(this.#folder, "agent.log"),
+    });
+    await this.projectIsThere();
+  }
+
+  async projectIsThere(): Promise<void> {
+    const there = async () =>
+      ((await this.call("list_projects", {})).output?.projects ?? []).some(
+        (one: Json) => one.id === "agent:box:fixture",
+      );
+    if (!(await holdsWithin(there, { withinMs: 30_000 }))) throw new Error("the runner did not register");
+  }
+
+  #start(words: readonly string[], env: Record<string, string>): ProcessGroup {
+    const { command, args } = selfCommand(words);
+    const home = { HOME: join(this.#folder, "home"), PATH: "/usr/bin:/bin" };
+    return startGroup({ command, args, cwd: this.#folder, env: { ...home, ...env } });
+  }
+
+  async post(path: string, body: Json, token = bootstrap): Promise<Json> {
+    const answer = await fetch(`http://127.0.0.1:${this.#port}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as Json;
+  }
+
+  call(tool: string, params: Json, token = this.pat): Promise<Json> {
+    return this.post("/api/tools/call", { tool, params }, token);
+  }
+
+  /** An agent, a task and an attempt, ready for its run. */
+  async attempt(): Promise<{ readonly task_id: string; readonly attempt_id: string; readonly attempt_ref: string }> {
+    const agent = await this.call("create_agent_identity", { handle: "h", display_name: "H", idempotency_key: "a" });
+    const { agent_id } = agent.output.agent;
+    const task = await this.call("create_agent_task", {
+      title: "T",
+      instruction: "Do it",
+      assignee_agent_id: agent_id,
+      referenced_project_id: "agent:box:fixture",
+      idempotency_key: "t",
+    });
+    const { task_id } = task.output.task.summary;
+    const started = await this.call("start_agent_task_attempt", {
+      task_id,
+      assignee_agent_id: agent_id,
+      idempotency_key: "x",
+    });
+    return { task_id, attempt_id: started.output.attempt.attempt_id, attempt_ref: started.output.attempt_ref };
+  }
+
+  startRun(attempt_ref: string): Promise<Json> {
+    return this.call("start_agent_task_coding_run", {
+      project: "agent:box:fixture",
+      provider_id: "fixture",
+      attempt_ref,
+    });
+  }
+
+  /** Observes from the start until the run looks as asked. */
+  async observeUntil(run_id: string, wanted: (output: Json) => boolean): Promise<Json> {
+    let last: Json = {};
+    const seen = async () => {
+      last = await this.call("observe_coding_agent", { run_id });
+      return last.success === true && wanted(last.output);
+    };
+    if (!(await holdsWithin(seen, { withinMs: 30_000 }))) throw new Error(`never seen: ${JSON.stringify(last)}`);
+    return last.output;
+  }
+
+  /** The frames that the agent got. */
+  frames(): Json[] {
+    const text = readFileSync(join(this.#folder, "agent.log"), "utf8");
+    return text
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Json);
+  }
+
+  prompts(): number {
+    return this.frames().filter((frame) => frame.method === "session/prompt").length;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.runner?.stop({ firstSignal: "SIGINT", termMs: 15_000 });
+    await this.server?.stop({ firstSignal: "SIGINT", termMs: 5_000 });
+  }
+}
