@@ -8,6 +8,7 @@ const rooms: ReadonlyArray<() => Promise<Codes>> = [
   async () => (await import("../gateway/codes.ts")).gatewayCodes,
   async () => (await import("../standins/codes.ts")).standinCodes,
   async () => (await import("../relay/codes.ts")).relayCodes,
+  async () => (await import("../runner/codes.ts")).runnerCodes,
   async () => (await import("../evidence/codes.ts")).evidenceCodes,
   async () => (await import("../calibrate/codes.ts")).calibrateCodes,
 ];

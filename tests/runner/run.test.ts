@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { descendantsOf, isAlive } from "../../src/base/census.ts";
 import { ControlPair } from "../support/control-pair.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -109,3 +110,51 @@ for (const [play, forced, code] of [
     expect(pair.prompts()).toBe(0);
   }, 60_000);
 }
+
+test("more events than the ring holds: pages say so, and the oldest kept one is told", async () => {
+  await using dir = await tempFolder();
+  await using pair = new ControlPair(dir.path, { play: "many" });
+  await pair.start();
+  const attempt = await pair.attempt();
+  const runId = (await pair.startRun(attempt.attempt_ref)).output.run_id as string;
+
+  const end = await pair.observeUntil(runId, over);
+
+  expect(end.events.length).toBe(64);
+  expect(end.has_more).toBe(true);
+  expect(end.first_retained_sequence).toBe(303 - 256 + 1);
+}, 60_000);
+
+test("SIGINT to the runner with a live run ends the run and every process of it", async () => {
+  await using dir = await tempFolder();
+  await using pair = new ControlPair(dir.path, { play: "hang" });
+  await pair.start();
+  const attempt = await pair.attempt();
+  const runId = (await pair.startRun(attempt.attempt_ref)).output.run_id as string;
+  await pair.observeUntil(runId, (output) => output.execution_state === "started");
+  const agents = descendantsOf([pair.runner!.pid]);
+
+  const outcome = await pair.runner!.stop({ firstSignal: "SIGINT", termMs: 15_000 });
+
+  expect(outcome).toBe("gone");
+  expect(agents.length).toBeGreaterThan(0);
+  expect(agents.filter(isAlive)).toEqual([]);
+  expect(pair.frames().filter((frame) => frame.method === "session/cancel").length).toBe(1);
+}, 60_000);
+
+test("a cancel before the prompt is cancelled/not_started without a stop reason", async () => {
+  await using dir = await tempFolder();
+  await using pair = new ControlPair(dir.path, { play: "mute" });
+  await pair.start();
+  const attempt = await pair.attempt();
+  const runId = (await pair.startRun(attempt.attempt_ref)).output.run_id as string;
+
+  const cancelled = await pair.call("cancel_coding_agent", { run_id: runId });
+
+  expect(cancelled.output).toMatchObject({
+    state: "cancelled",
+    execution_state: "not_started",
+    cancel_requested: false,
+  });
+  expect(cancelled.output.terminal.stop_reason).toBeNull();
+}, 60_000);
