@@ -15,7 +15,7 @@ export default defineStrictCommand({
     name: "doctor",
     description: "Look at this host: programs, limits, file system, locks, private folders.",
     examples: ["proctor doctor", "proctor doctor --json"],
-    notes: ["Exit 1 when a problem was found; notes are no problem."],
+    notes: ["Also ends what a killed run left behind. Exit 1 when a problem was found; notes are no problem."],
   },
   args: { json: { type: "boolean", description: "Print the findings as JSON." } },
   async run({ args }) {
@@ -27,6 +27,7 @@ export default defineStrictCommand({
         state: stateFolder(),
         temp,
       });
+      list.push(await leftoverFinding());
       const healthy = list.every((one) => one.outcome !== "problem");
       printResult(
         { proctor: buildFacts(), healthy, findings: list },
@@ -38,6 +39,19 @@ export default defineStrictCommand({
     }
   },
 });
+
+async function leftoverFinding(): Promise<Finding> {
+  const { endDeadRuns } = await import("../harness/live-file.ts");
+  const ended = await endDeadRuns(stateFolder());
+  const count = ended.length;
+  if (count === 0) return { check: "killed runs", outcome: "ok", says: "none" };
+  return {
+    check: "killed runs",
+    outcome: "note",
+    says: `${count} found and cleaned up`,
+    next: "Nothing: what they left has been ended.",
+  };
+}
 
 function table(list: readonly Finding[], healthy: boolean): string {
   const width = Math.max(...list.map((one) => one.check.length));
