@@ -1,7 +1,7 @@
 // Reduces a closed service log to counts and deletes it; its text is kept nowhere.
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { basename } from "node:path";
-import { countCategories, type DiagnosticCounts } from "../base/diagnostics.ts";
+import { type DiagnosticCategory, type DiagnosticCounts, diagnosticNeedles } from "../base/diagnostics.ts";
 import { removeIfPresent } from "../base/private-files.ts";
 import { harnessLimits } from "./limits.ts";
 
@@ -47,7 +47,7 @@ function readSummary(path: string, limit: number): Partial<ServiceLogSummary> {
       if (count === 0) break;
       at += count;
     }
-    const categories = countCategories(buffer.subarray(0, at).toString("latin1"));
+    const categories = occurrences(buffer.subarray(0, at).toString("latin1").toLowerCase());
     return { bytes_inspected: at, truncated: size > at, categories };
   } catch (error) {
     return unavailable(error);
@@ -73,4 +73,14 @@ function errnoOf(error: unknown): number {
   const found = (error as { errno?: unknown; cause?: { errno?: unknown } } | null) ?? {};
   const number = found.errno ?? found.cause?.errno;
   return typeof number === "number" ? Math.abs(number) : 0;
+}
+
+/** A closed log is counted by occurrence; a live stream, elsewhere, by piece. */
+function occurrences(text: string): DiagnosticCounts {
+  const counts: DiagnosticCounts = {};
+  for (const [name, needle] of Object.entries(diagnosticNeedles)) {
+    const count = text.split(needle).length - 1;
+    if (count > 0) counts[name as DiagnosticCategory] = count;
+  }
+  return counts;
 }
