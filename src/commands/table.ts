@@ -22,6 +22,7 @@ export const commandTable: Readonly<Record<string, Loader>> = {
   merge: () => import("./merge.ts"),
   server: () => import("./server.ts"),
   runner: () => import("./runner.ts"),
+  shims: () => import("./shims.ts"),
   standin: () => import("./standin.ts"),
   version: () => import("./version.ts"),
 };
