@@ -5,6 +5,7 @@ import { agentTools } from "./agents.ts";
 import { codingAgentTools } from "./coding-agents.ts";
 import { codingRunTools } from "./coding-runs.ts";
 import { goalTools } from "./goals.ts";
+import { handoffTools } from "./handoff.ts";
 import { listProjects } from "./list-projects.ts";
 import { listSessions } from "./list-sessions.ts";
 import { observationTools } from "./observations.ts";
@@ -19,6 +20,7 @@ export const allTools: readonly Tool[] = [
   listSessions,
   ...sessionTools,
   ...observationTools,
+  ...handoffTools,
   ...goalTools,
   ...agentTools,
   ...agentTaskTools,
