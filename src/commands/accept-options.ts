@@ -32,6 +32,8 @@ export const acceptArguments = {
   timeout: { type: "string", valueHint: "30..900", defaultText: "300", description: "Seconds for each stage." },
   "host-job-id": { type: "string", valueHint: "ID", description: "Copied into the report as it is." },
   subject: { type: "string", valueHint: "FILE", hidden: true, description: "A calibration subject." },
+  junit: { type: "string", valueHint: "F", description: "Write JUnit here as well." },
+  html: { type: "string", valueHint: "F", description: "Write the verdict page here as well." },
   json: { type: "boolean", description: "Print the report as JSON." },
 } as const;
 

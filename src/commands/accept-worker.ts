@@ -36,6 +36,7 @@ export default defineStrictCommand({
         },
         ...(args.json ? {} : { onPhase: progress() }),
       });
+      await writePages(String(report["output_dir"]), args);
       if (!args.json && !stdoutIsTerminal()) tellSummary(report);
       printResult(report, { json: args.json, text: () => acceptSummary(report) });
       process.exit(report["state"] === "passed" ? exitNumbers.done : exitNumbers.failed);
@@ -47,6 +48,21 @@ export default defineStrictCommand({
     }
   },
 });
+
+async function writePages(
+  folder: string,
+  args: { junit: string | undefined; html: string | undefined },
+): Promise<void> {
+  if (args.junit === undefined && args.html === undefined) return;
+  const { loadWholeReport } = await import("../evidence/load.ts");
+  const { writeEvidence } = await import("../evidence/write.ts");
+  const loaded = loadWholeReport(folder);
+  if (args.html !== undefined) writeEvidence(args.html, (await import("../evidence/html.ts")).renderHtml(loaded));
+  if (args.junit !== undefined) {
+    const { renderJunit } = await import("../evidence/junit.ts");
+    writeEvidence(args.junit, renderJunit(loaded.report, loaded.digest));
+  }
+}
 
 function tellSummary(report: Record<string, unknown>): void {
   for (const line of acceptSummary(report).split("\n")) tell(line);

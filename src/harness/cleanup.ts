@@ -23,7 +23,8 @@ export async function closeRun(run: Run): Promise<void> {
   const serverGone = await stopService(run, services.server);
   book.cleanup["service_logs"] = services.logs.map(summarizeAndRemoveLog);
   book.managed["acp_audit"] = auditSummary(run);
-  run.facts.audit ??= readAuditFacts(run);
+  // The relay notes its adapter's end last, so the evidence is the file as it stands when all has ended.
+  run.facts.audit = readAuditFacts(run) ?? run.facts.audit;
   await endProcesses(run.census.living());
   Object.assign(book.cleanup, {
     process_cleanup_finished: true,

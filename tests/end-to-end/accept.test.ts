@@ -70,6 +70,8 @@ test(
         execution_terminal_observed: true,
       },
     });
+    const verified = Bun.spawnSync([process.execPath, ...selfCommand(["verify", output]).args], { env: {} });
+    expect(JSON.parse(verified.stdout.toString())).toMatchObject({ agrees: true, findings: [] });
     expect(report.census?.still_visible).toEqual([]);
     expect(report.canaries?.found).toEqual([]);
     expect(report.script_sha256).toBe(sha256FileHex(process.execPath));
