@@ -64,6 +64,8 @@ export const serverLimits = {
   maxMemoryKeyChars: 128,
   maxMemoryBytes: 16 * 1024,
   maxSkillBytes: 64 * 1024,
+  memoryPage: 50,
+  writeTimeoutMs: 30_000,
 
   consoleProjects: 1000,
   consoleSessions: 100,

@@ -8,7 +8,9 @@ import { goalTools } from "./goals.ts";
 import { handoffTools } from "./handoff.ts";
 import { listProjects } from "./list-projects.ts";
 import { listSessions } from "./list-sessions.ts";
+import { memoryTools } from "./memories.ts";
 import { observationTools } from "./observations.ts";
+import { writeProjectSkill } from "./project-skill.ts";
 import { readFiles } from "./read-files.ts";
 import { listToolReceipts } from "./receipts.ts";
 import { sessionTools } from "./sessions.ts";
@@ -26,6 +28,8 @@ export const allTools: readonly Tool[] = [
   ...agentTaskTools,
   ...codingRunTools,
   ...codingAgentTools,
+  ...memoryTools,
+  writeProjectSkill,
 ];
 
 const byName = new Map(allTools.map((tool) => [tool.name, tool]));
