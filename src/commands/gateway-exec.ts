@@ -1,5 +1,6 @@
 // `proctor gateway exec`: one program with its own credential, revoked when the program has ended.
 import { codeOf } from "../base/failure.ts";
+import { Secret } from "../base/secret.ts";
 import { currentFolder, processEnvironment } from "../base/self.ts";
 import { tell } from "./result.ts";
 import { defineStrictCommand } from "./strict-command.ts";
@@ -30,7 +31,7 @@ export default defineStrictCommand({
           cwd: currentFolder(),
           environment: processEnvironment(),
           variable: args.env,
-          bearer: String(bearer),
+          bearer: Secret.from(String(bearer)),
         });
       } finally {
         await askGateway(folder, { op: "revoke", credential }).catch(() => {}); // the gateway may have stopped meanwhile

@@ -51,7 +51,7 @@ export default defineStrictCommand({
         : webSocketUpstream(args.upstream!),
       port: portOf(args.port ?? "0"),
       ...(args.socket === undefined ? {} : { socketPath: resolve(args.socket) }),
-      ...(args["client-home"] === undefined ? {} : { clientHome: resolve(args["client-home"]) }),
+      clientHome: resolve(args["client-home"] ?? currentFolder()),
       forwardedPorts: args["forwarded-port"].map(portOf),
       allowedMethods: args["allow-method"],
       onReady: (addresses) => printResult({ ready: true, addresses }, { json: true }),

@@ -2,6 +2,7 @@
 import { constants } from "node:os";
 import { type Environment, pickEnvironment } from "../base/environment.ts";
 import { Failure } from "../base/failure.ts";
+import type { Secret } from "../base/secret.ts";
 import type { GatewayCode } from "./codes.ts";
 
 const passed = [
@@ -24,7 +25,8 @@ export interface CredentialChild {
   readonly cwd: string;
   readonly environment: Environment;
   readonly variable: string;
-  readonly bearer: string;
+  /** Wiped by the start, whether it succeeds or not. */
+  readonly bearer: Secret;
 }
 
 export function isVariableName(name: string): boolean {
@@ -36,7 +38,7 @@ export function isVariableName(name: string): boolean {
 export async function runWithCredential(child: CredentialChild): Promise<number> {
   if (!isVariableName(child.variable)) throw new Failure<GatewayCode>("environment_name_invalid");
   const env = pickEnvironment(child.environment, passed);
-  env[child.variable] = child.bearer;
+  env[child.variable] = child.bearer.exposeText((text) => text);
   let started: Bun.Subprocess;
   try {
     started = Bun.spawn([...child.command], { cwd: child.cwd, env, stdio: ["inherit", "inherit", "inherit"] });
@@ -44,6 +46,7 @@ export async function runWithCredential(child: CredentialChild): Promise<number>
     throw new Failure<GatewayCode>("child_not_started", { cause: error });
   } finally {
     delete env[child.variable];
+    child.bearer.wipe();
   }
   await started.exited;
   const signal = started.signalCode;

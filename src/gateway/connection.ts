@@ -130,6 +130,7 @@ class Connection {
       return;
     }
     this.#queue?.send(closeFrame(code));
+    this.#queue?.flush();
     this.#free();
     this.#finish();
   }

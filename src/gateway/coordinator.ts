@@ -58,6 +58,7 @@ export class Session {
 
 export class Coordinator {
   readonly #options: CoordinatorOptions;
+  clientHome: string;
   readonly #sessions = new Set<Session>();
   readonly #calls = new Map<number, Call>();
   readonly #approvals = new Map<string, Approval>();
@@ -70,6 +71,7 @@ export class Coordinator {
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
+    this.clientHome = options.clientHome;
     this.leases = new Leases({
       clock: options.clock ?? systemClock,
       ...(options.leaseMs === undefined ? {} : { leaseMs: options.leaseMs }),
@@ -133,7 +135,7 @@ export class Coordinator {
     session.initialized = true;
     try {
       const result = await this.#upstreamHello();
-      session.port.send(JSON.stringify({ id, result: { ...result, codexHome: this.#options.clientHome } }));
+      session.port.send(JSON.stringify({ id, result: { ...result, codexHome: this.clientHome } }));
       session.port.send(JSON.stringify({ method: "remoteControl/status/changed", params: this.#status }));
     } catch {
       // The upstream is not there: the client is told and may try again.

@@ -5,10 +5,12 @@ import { toHex } from "../base/bytes.ts";
 import { Failure } from "../base/failure.ts";
 import { type RandomBytes, systemRandom } from "../base/random.ts";
 import { Bootstrap, BootstrapAuthority } from "./bootstrap.ts";
+import { type BootstrapFile, type FileSeams, writeBootstrapFile } from "./bootstrap-file.ts";
 import type { GatewayCode } from "./codes.ts";
 import { type ConnectionContext, serveConnection } from "./connection.ts";
 import { Coordinator, type CoordinatorOptions } from "./coordinator.ts";
 import { type ClientCredential, CredentialRegistry, drawBytes } from "./credentials.ts";
+import { type Endpoint, type EndpointFacts, endpointOf } from "./endpoint.ts";
 import { type ConnectionLimits, gatewayLimits } from "./limits.ts";
 import { type Preset, rightsOf } from "./permissions.ts";
 import { listenTcp } from "./tcp-listener.ts";
@@ -23,15 +25,6 @@ export interface GatewayOptions extends Omit<CoordinatorOptions, "clientHome"> {
   readonly limits?: Partial<ConnectionLimits>;
 }
 
-export type Health = "ready" | "shutting_down" | "stopped";
-
-export interface Endpoint {
-  readonly address: string;
-  readonly port?: number;
-  health(): Health;
-  stop(): Promise<void>;
-}
-
 export class Gateway {
   readonly registry: CredentialRegistry;
   readonly authority: BootstrapAuthority;
@@ -39,7 +32,8 @@ export class Gateway {
   readonly generation: string;
   readonly #limits: ConnectionLimits;
   readonly #options: GatewayOptions;
-  readonly #forwarded: ReadonlySet<number>;
+  #forwarded: ReadonlySet<number> = new Set();
+  #shared = false;
   readonly #open = new Map<Socket, { close(code: number): void }>();
   readonly #endpoints = new Set<Endpoint>();
   readonly #clientSockets = new Map<string, Endpoint>();
@@ -48,7 +42,6 @@ export class Gateway {
     this.#options = options;
     this.generation = generation;
     this.#limits = { ...gatewayLimits, ...options.limits };
-    this.#forwarded = new Set((options.forwardedPorts ?? []).filter((port) => port !== 0));
     this.authority = new BootstrapAuthority(generation, first);
     this.registry = new CredentialRegistry({
       runtimeId: "proctor-gateway",
@@ -56,6 +49,21 @@ export class Gateway {
       ...(options.random === undefined ? {} : { random: options.random }),
     });
     this.coordinator = new Coordinator({ ...options, clientHome: options.clientHome ?? options.folder });
+    this.configure({ forwardedPorts: options.forwardedPorts ?? [] });
+  }
+
+  /** Only before anybody else can reach the gateway; a port 0 names nothing and is dropped. */
+  configure(asked: { readonly forwardedPorts?: readonly number[]; readonly clientHome?: string }): void {
+    if (this.#shared) throw new Failure<GatewayCode>("configuration_locked");
+    if (asked.forwardedPorts !== undefined)
+      this.#forwarded = new Set(asked.forwardedPorts.filter((port) => port !== 0));
+    if (asked.clientHome !== undefined) this.coordinator.clientHome = asked.clientHome;
+  }
+
+  /** The file of the current bootstrap; a foreign or rotated value is not written. */
+  writeBootstrapFile(bootstrap: Bootstrap, seams: FileSeams = {}): BootstrapFile {
+    this.authority.check(bootstrap);
+    return writeBootstrapFile(this.#options.folder, bootstrap, seams);
   }
 
   issue(bootstrap: Bootstrap, clientId: string, preset: Preset): ClientCredential {
@@ -105,6 +113,7 @@ export class Gateway {
   }
 
   async listenTcp(port: number): Promise<Endpoint> {
+    this.#shared = true;
     let rule: HostRule | null = null;
     const listener = await listenTcp(port, (socket) => (rule === null ? socket.destroy() : this.#accept(socket, rule)));
     rule = { kind: "tcp", address: listener.address, forwardedPorts: this.#forwarded };
@@ -112,12 +121,14 @@ export class Gateway {
   }
 
   async listenUnix(path: string): Promise<Endpoint> {
+    this.#shared = true;
     const listener = await listenUnix(path, (socket) => this.#accept(socket, { kind: "unix" }));
     return this.#endpoint(listener.server, { address: path, remove: () => listener.remove() });
   }
 
   /** A socket that is one client's identity; it goes with the credential. */
   async listenForClient(credential: ClientCredential, path: string): Promise<Endpoint> {
+    this.#shared = true;
     const { digest } = credential;
     const listener = await listenUnix(path, (socket) => this.#accept(socket, { kind: "client-unix" }, digest));
     const endpoint = this.#endpoint(listener.server, { address: path, remove: () => listener.remove() });
@@ -133,6 +144,7 @@ export class Gateway {
     const context: ConnectionContext = {
       rule,
       keeper: {
+        generation: this.generation,
         authenticate: (bearer) =>
           digest !== undefined ? this.registry.take(digest) : this.registry.authenticate(bearer ?? ""),
       },
@@ -144,41 +156,18 @@ export class Gateway {
     socket.once("close", () => this.#open.delete(socket));
   }
 
-  #endpoint(server: Server, facts: { address: string; port?: number; remove: () => void }): Endpoint {
-    let health: Health = "ready";
-    const ended = Promise.withResolvers<void>();
-    const end = () => {
-      health = "stopped";
-      facts.remove();
-      ended.resolve();
-    };
-    server.on("close", end);
-    server.on("error", () => {
-      server.close();
-      end();
-    });
-    const endpoint: Endpoint = {
-      address: facts.address,
-      ...(facts.port === undefined ? {} : { port: facts.port }),
-      health: () => health,
-      stop: async () => {
-        if (health === "ready") {
-          health = "shutting_down";
-          server.close();
-          // The accept loop has ended; live channels are the gateway's to close.
-          setImmediate(end);
-        }
-        await ended.promise;
-        this.#endpoints.delete(endpoint);
-      },
-    };
+  #endpoint(server: Server, facts: EndpointFacts): Endpoint {
+    const endpoint = endpointOf(server, facts);
     this.#endpoints.add(endpoint);
     return endpoint;
   }
 
   async #closeClientSocket(digest: string): Promise<void> {
-    await this.#clientSockets.get(digest)?.stop();
+    const endpoint = this.#clientSockets.get(digest);
+    if (endpoint === undefined) return;
     this.#clientSockets.delete(digest);
+    await endpoint.stop();
+    this.#endpoints.delete(endpoint);
   }
 
   connections(): number {

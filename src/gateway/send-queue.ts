@@ -1,6 +1,13 @@
 // What a client has not read yet, bounded in bytes. The rule for slow readers: a client is cut only when more than
-// the whole bound waits for it; until then its own requests pause, and nobody else waits for it.
+// the whole bound waits for it; until then its own requests pause, and nobody else waits for it. Frames of one turn
+// of the loop are gathered into one write, forced out early at the gathering limit.
 import type { Socket } from "node:net";
+import { gatewayLimits } from "./limits.ts";
+
+/** The part of a socket the queue needs. */
+export type QueueSocket = Pick<Socket, "destroyed" | "writableLength" | "write" | "pause" | "resume"> & {
+  on(event: "drain", act: () => void): unknown;
+};
 
 export interface SendQueueOptions {
   readonly maxQueueBytes: number;
@@ -9,11 +16,13 @@ export interface SendQueueOptions {
 }
 
 export class SendQueue {
-  readonly #socket: Socket;
+  readonly #socket: QueueSocket;
   readonly #options: SendQueueOptions;
+  #gathered: Buffer[] = [];
+  #gatheredBytes = 0;
   #paused = false;
 
-  constructor(socket: Socket, options: SendQueueOptions) {
+  constructor(socket: QueueSocket, options: SendQueueOptions) {
     this.#socket = socket;
     this.#options = options;
     socket.on("drain", () => {
@@ -26,14 +35,26 @@ export class SendQueue {
   /** False when the frame was not taken, since it would pass the bound. */
   send(bytes: Buffer): boolean {
     if (this.#socket.destroyed) return false;
-    if (this.#socket.writableLength + bytes.length > this.#options.maxQueueBytes) {
+    if (this.#socket.writableLength + this.#gatheredBytes + bytes.length > this.#options.maxQueueBytes) {
       this.#options.onOverflow();
       return false;
     }
-    if (!this.#socket.write(bytes) && !this.#paused) {
-      this.#paused = true;
-      this.#socket.pause();
-    }
+    if (this.#gathered.length === 0) queueMicrotask(() => this.flush());
+    this.#gathered.push(bytes);
+    this.#gatheredBytes += bytes.length;
+    if (this.#gatheredBytes >= gatewayLimits.gatherBytes) this.flush();
     return true;
+  }
+
+  /** Hands what was gathered to the socket; before an end it has to be called. */
+  flush(): void {
+    const [first, ...rest] = this.#gathered;
+    if (first === undefined) return;
+    const bytes = rest.length === 0 ? first : Buffer.concat(this.#gathered, this.#gatheredBytes);
+    this.#gathered = [];
+    this.#gatheredBytes = 0;
+    if (this.#socket.destroyed || this.#socket.write(bytes) || this.#paused) return;
+    this.#paused = true;
+    this.#socket.pause();
   }
 }

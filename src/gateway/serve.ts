@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { AuditLog } from "./audit-log.ts";
-import { type BootstrapFile, checkRuntimeFolder, writeBootstrapFile } from "./bootstrap-file.ts";
+import { type BootstrapFile, checkRuntimeFolder } from "./bootstrap-file.ts";
 import { type Operator, serveControl } from "./control.ts";
 import { openGateway } from "./gateway.ts";
 import type { Permission } from "./permissions.ts";
@@ -42,7 +42,7 @@ export async function serveGateway(options: ServeOptions): Promise<void> {
     if (options.port !== null) addresses.push(`ws://${(await gateway.listenTcp(options.port)).address}/`);
     if (options.socketPath !== undefined)
       addresses.push(`unix:${(await gateway.listenUnix(options.socketPath)).address}`);
-    file = writeBootstrapFile(options.folder, bootstrap);
+    file = gateway.writeBootstrapFile(bootstrap);
     operator = { gateway, folder: options.folder, bootstrap, file, addresses, onTerminated: terminated.resolve };
     endControl = await serveControl(operator);
     options.onReady(addresses);
@@ -50,6 +50,7 @@ export async function serveGateway(options: ServeOptions): Promise<void> {
   } finally {
     endControl();
     (operator?.file ?? file)?.remove();
+    (operator?.bootstrap ?? bootstrap).invalidate();
     await gateway.registry.revokeAll();
     await gateway.stop();
     audit.close();

@@ -16,6 +16,8 @@ export type Verdict =
   | { readonly admit: false; readonly why: UpgradeRefusal };
 
 export interface Gatekeeper {
+  /** The one generation whose grants are served. */
+  readonly generation: string;
   /** The bearer's grant; null for a socket that is an identity. */
   authenticate(bearer: string | null): Grant | AuthenticationFault;
 }
@@ -31,6 +33,10 @@ export function judgeUpgrade(head: RequestHead, rule: HostRule, keeper: Gatekeep
   if (bearer === undefined) return { admit: false, why: "unauthenticated" };
   const grant = keeper.authenticate(bearer);
   if (typeof grant === "string") return { admit: false, why: grant };
+  if (grant.generation !== keeper.generation) {
+    grant.release();
+    return { admit: false, why: "unauthenticated" };
+  }
   const asked = narrowingNames.flatMap((name) => values(head, name))[0];
   const named = asked === undefined ? grant.rights : parseNarrowing(asked);
   if (named === null) {
