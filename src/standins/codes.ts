@@ -8,5 +8,6 @@ export const standinCodes = {
   standin_fixture_missing: "The folder holds neither clamp.py nor clamp.ts.",
   standin_scenario_unreadable: "The scenario is no readable JSON file of at most 1 MiB.",
   standin_scenario_invalid: "The scenario does not follow its format",
+  standin_listen_failed: "The app-server stand-in could not listen there; the port or path may be taken.",
 } as const;
 export type StandinCode = keyof typeof standinCodes;

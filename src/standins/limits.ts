@@ -16,4 +16,6 @@ export const standinLimits = {
   maxScenarioBytes: 1024 * 1024,
   /** One request body of the model endpoint. */
   maxModelRequestBytes: 16 * 1024 * 1024,
+  /** One message of the app-server, either way. */
+  maxAppServerMessageBytes: 16 * 1024 * 1024,
 } as const;
