@@ -61,11 +61,15 @@ export function webSocketUpstream(address: string): OpenUpstream {
   return async (events) => {
     const socket = new WebSocket(url, { headers: address.startsWith("unix:") ? { Host: "localhost" } : {} } as never);
     const opened = Promise.withResolvers<boolean>();
-    socket.onopen = () => opened.resolve(true);
+    let reached = false;
+    socket.onopen = () => {
+      reached = true;
+      opened.resolve(true);
+    };
     socket.onerror = () => opened.resolve(false);
     socket.onclose = () => {
       opened.resolve(false);
-      events.closed();
+      if (reached) events.closed(); // a link that never was has no end to tell
     };
     socket.onmessage = (event) => events.message(String(event.data));
     if (!(await opened.promise)) throw new Failure<GatewayCode>("upstream_unreachable");
