@@ -20,23 +20,27 @@ export const migrations: readonly Migration[] = [identities, sessions, goals, me
 
 const applicationId = 0x50726f63;
 
+/** Refuses a database of another or of a newer program by reading only; gives the steps it has. */
+export function stepsOf(db: Database): ReadonlySet<number> {
+  const owner = db.query<{ application_id: number }, []>("PRAGMA application_id").get()?.application_id ?? 0;
+  const tables = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  if (owner !== applicationId && (owner !== 0 || tables.length > 0)) throw new Failure<ServerCode>("store_foreign");
+  if (!tables.some((table) => table.name === "migrations")) return new Set();
+  const rows = db.query<{ version: number }, []>("SELECT version FROM migrations").all();
+  const known = new Set(migrations.map((step) => step.version));
+  for (const { version } of rows) if (!known.has(version)) throw new Failure<ServerCode>("store_newer");
+  return new Set(rows.map((row) => row.version));
+}
+
 /** Applies the steps that are missing; `upTo` stops early and exists for tests of older databases. */
 export function migrate(db: Database, wallMs: number, upTo = Number.POSITIVE_INFINITY): void {
-  const owner = db.query<{ application_id: number }, []>("PRAGMA application_id").get()?.application_id ?? 0;
-  const tables = db.query<{ n: number }, []>("SELECT count(*) AS n FROM sqlite_schema").get()?.n ?? 0;
-  if (owner !== applicationId && (owner !== 0 || tables > 0)) throw new Failure<ServerCode>("store_foreign");
-  db.run(`PRAGMA application_id = ${applicationId}`);
-  db.run(
-    "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT",
-  );
-  const done = new Set(
-    db
-      .query<{ version: number }, []>("SELECT version FROM migrations")
-      .all()
-      .map((row) => row.version),
-  );
-  const known = new Set(migrations.map((step) => step.version));
-  for (const version of done) if (!known.has(version)) throw new Failure<ServerCode>("store_newer");
+  const done = stepsOf(db);
+  if (done.size === 0) {
+    db.run(`PRAGMA application_id = ${applicationId}`);
+    db.run(
+      "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT",
+    );
+  }
   for (const step of migrations) {
     if (done.has(step.version) || step.version > upTo) continue;
     db.transaction(() => {

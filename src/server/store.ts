@@ -3,7 +3,7 @@
 import { Database } from "bun:sqlite";
 import { Failure } from "../base/failure.ts";
 import type { ServerCode } from "./codes.ts";
-import { migrate } from "./migrations.ts";
+import { migrate, stepsOf } from "./migrations.ts";
 
 export type { Database } from "bun:sqlite";
 
@@ -24,14 +24,16 @@ export function openStore(path: string, options: { readonly wallMs: number }): S
   let db: Database;
   try {
     db = new Database(path, { create: true, readwrite: true, strict: true });
-    db.run("PRAGMA journal_mode = WAL");
-    db.run("PRAGMA synchronous = FULL");
-    db.run("PRAGMA foreign_keys = ON");
-    db.run("PRAGMA busy_timeout = 5000");
   } catch (error) {
     throw new Failure<ServerCode>("store_unreadable", { cause: error });
   }
   try {
+    db.run("PRAGMA busy_timeout = 5000");
+    // Read first: the journal mode is kept in the file, and a file of another program stays as it is.
+    stepsOf(db);
+    db.run("PRAGMA journal_mode = WAL");
+    db.run("PRAGMA synchronous = FULL");
+    db.run("PRAGMA foreign_keys = ON");
     migrate(db, options.wallMs);
   } catch (error) {
     db.close();
