@@ -7,6 +7,9 @@ import type { BenchRow } from "./measure.ts";
 const benches: Readonly<Record<string, () => Promise<{ bench(): Promise<BenchRow[]> }>>> = {
   startup: () => import("./startup.ts"),
   accept: () => import("./accept.ts"),
+  gateway: () => import("./gateway.ts"),
+  server: () => import("./server.ts"),
+  hook: () => import("./hook.ts"),
 };
 
 const root = import.meta.dir;
