@@ -1,0 +1,160 @@
+// Bars: echo of 200 B through the gateway's full path against npm `ws` on node:http, 1 and 30 clients, rate and p99,
+// and the time from a revocation to the closed socket.
+import { openGateway } from "../src/gateway/gateway.ts";
+import { echoUpstream } from "./gateway-server.ts";
+import { type BenchRow, median, quantile, row, spreadOf } from "./measure.ts";
+
+const rounds = 5;
+const messages = 6_000;
+const warmUp = 500;
+const revocations = 30;
+
+interface Sample {
+  readonly rate: number;
+  readonly p99: number;
+}
+
+interface Echo {
+  /** One message there and back. */
+  trip(): Promise<void>;
+  close(): void;
+}
+
+async function connectEcho(port: number, bearer: string | undefined): Promise<Echo> {
+  const headers = bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` };
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/`, { headers } as never);
+  let arrived = () => {};
+  const next = () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    arrived = resolve;
+    return promise;
+  };
+  socket.onopen = () => arrived();
+  socket.onmessage = () => arrived();
+  await next();
+  if (bearer !== undefined) {
+    const hello = { id: 0, method: "initialize", params: { clientInfo: { name: "bench", version: "0.144.4" } } };
+    const status = Promise.withResolvers<void>();
+    socket.onmessage = (event) => String(event.data).includes("remoteControl/") && status.resolve();
+    socket.send(JSON.stringify(hello));
+    await status.promise;
+    socket.onmessage = () => arrived();
+  }
+  const empty = JSON.stringify({ id: 1, method: "model/list", params: { text: "" } });
+  const text = empty.replace('""', `"${"x".repeat(200 - empty.length)}"`);
+  return {
+    trip() {
+      const answered = next();
+      socket.send(text);
+      return answered;
+    },
+    close: () => socket.close(),
+  };
+}
+
+/** A fresh server, `clients` connections, and messages in lockstep on each of them. */
+async function measure(kind: "ws" | "gateway", clients: number): Promise<Sample> {
+  const server = Bun.spawn([process.execPath, `${import.meta.dir}/gateway-server.ts`, kind], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  try {
+    const told = await server.stdout.getReader().read();
+    const { port, bearers } = JSON.parse(new TextDecoder().decode(told.value));
+    const echoes = await Promise.all(Array.from({ length: clients }, (_, at) => connectEcho(port, bearers[at])));
+    await drive(echoes, warmUp);
+    const started = performance.now();
+    const times = await drive(echoes, messages);
+    const rate = (times.length / (performance.now() - started)) * 1_000;
+    for (const echo of echoes) echo.close();
+    return { rate, p99: quantile(times, 0.99) };
+  } finally {
+    server.kill();
+    await server.exited;
+  }
+}
+
+async function drive(echoes: readonly Echo[], total: number): Promise<number[]> {
+  const times: number[] = [];
+  const each = Math.ceil(total / echoes.length);
+  await Promise.all(
+    echoes.map(async (echo) => {
+      for (let sent = 0; sent < each; sent++) {
+        const started = performance.now();
+        await echo.trip();
+        times.push(performance.now() - started);
+      }
+    }),
+  );
+  return times;
+}
+
+async function echoRows(clients: number): Promise<BenchRow[]> {
+  const floor: Sample[] = [];
+  const ours: Sample[] = [];
+  for (let round = 0; round < rounds; round++) {
+    floor.push(await measure("ws", clients));
+    ours.push(await measure("gateway", clients));
+  }
+  const name = `gateway echo, 200 B, ${clients} ${clients === 1 ? "client" : "clients"}`;
+  const rates = ours.map((one, at) => one.rate / floor[at]!.rate);
+  const tails = ours.map((one, at) => one.p99 / floor[at]!.p99);
+  const shown = (samples: readonly Sample[], of: (one: Sample) => number, digits: number) =>
+    median(samples.map(of)).toFixed(digits);
+  return [
+    row({
+      bar: `${name}: messages a second`,
+      floor: `npm ws, ${shown(floor, (one) => one.rate, 0)}/s`,
+      value: `${shown(ours, (one) => one.rate, 0)}/s`,
+      ratio: median(rates),
+      limit: 0.9,
+      sense: "at least",
+      spread: spreadOf(rates),
+    }),
+    row({
+      bar: `${name}: p99`,
+      floor: `npm ws, ${shown(floor, (one) => one.p99, 3)} ms`,
+      value: `${shown(ours, (one) => one.p99, 3)} ms`,
+      ratio: median(tails),
+      limit: 1,
+      sense: "at most",
+      spread: spreadOf(tails),
+    }),
+  ];
+}
+
+/** From the call of `revoke` to the client's close event; the ratio is to the bar of 50 ms. */
+async function revokeRow(): Promise<BenchRow> {
+  const { gateway, bootstrap } = openGateway({ folder: "/", upstream: echoUpstream });
+  const { port } = await gateway.listenTcp(0);
+  const times: number[] = [];
+  for (let at = 0; at < revocations; at++) {
+    const credential = gateway.issue(bootstrap, "one", "interactive");
+    const headers = credential.exposeBearer((bearer) => ({ Authorization: `Bearer ${bearer}` }));
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/`, { headers } as never);
+    const opened = Promise.withResolvers<void>();
+    const closed = Promise.withResolvers<void>();
+    socket.onopen = () => opened.resolve();
+    socket.onclose = () => closed.resolve();
+    await opened.promise;
+    const started = performance.now();
+    await Promise.all([gateway.revoke(bootstrap, credential), closed.promise]);
+    times.push(performance.now() - started);
+  }
+  await gateway.stop();
+  return row({
+    bar: "revoke → socket closed, slowest",
+    floor: "50 ms",
+    value: `${Math.max(...times).toFixed(1)} ms`,
+    ratio: Math.max(...times) / 50,
+    limit: 1,
+    sense: "at most",
+    spread: `${spreadOf(times, 1)} ms`,
+  });
+}
+
+/** The rows of the gateway's bars. */
+export async function bench(): Promise<BenchRow[]> {
+  return [...(await echoRows(1)), ...(await echoRows(30)), await revokeRow()];
+}
