@@ -1,7 +1,10 @@
 // Attacks a loopback endpoint with the known ways into local agent servers and says which door stood open. It only
-// asks for upgrades and sends no message: read-only on whatever listens there.
+// asks for upgrades and sends no message: read-only on whatever listens there. A socket's path is looked at as well.
+import { lstatSync } from "node:fs";
 import { connect } from "node:net";
+import { dirname } from "node:path";
 import { Failure } from "../base/failure.ts";
+import { effectiveUserId } from "../base/self.ts";
 import type { GatewayCode } from "./codes.ts";
 
 export interface ProbeFinding {
@@ -24,10 +27,12 @@ export async function probeEndpoint(
   const checks: ProbeFinding[] = [];
   for (const [check, bytes] of attacks(target.host, bearer)) {
     const answer = await ask(target, bytes);
-    const open = answer.startsWith("HTTP/1.1 101") || (answer === "still open" && check === "oversized_head");
+    const bounded = check === "oversized_head" || check === "endless_head";
+    const open = answer.startsWith("HTTP/1.1 101") || (answer === "still open" && bounded);
     checks.push({ check, outcome: open ? "open" : answer === "" || answer === "still open" ? "no_answer" : "refused" });
   }
-  const reached = checks.some((one) => one.outcome !== "no_answer");
+  if (target.path !== undefined) checks.push({ check: "socket_path", outcome: judgeSocketPath(target.path) });
+  const reached = checks.some((one) => one.outcome !== "no_answer" && one.check !== "socket_path");
   if (!reached) throw new Failure<GatewayCode>("gateway_unreachable");
   return { passed: checks.every((one) => one.outcome !== "open"), checks };
 }
@@ -62,7 +67,22 @@ function attacks(host: string, bearer: string | undefined): Array<readonly [stri
     ["self_declared_rights", head(["X-Supercode-Permissions: observe,terminate"])],
     ["old_protocol", head(auth, { version: "1.0" })],
     ["oversized_head", `${head([`X-Pad: ${"x".repeat(70_000)}`])}`],
+    ["endless_head", `GET / HTTP/1.1\r\nHost: ${host}\r\nX-Pad: ${"x".repeat(70_000)}`],
+    ["limiter_bypass", head(["X-Forwarded-For: 127.0.0.1", "X-Real-IP: 127.0.0.1", "Forwarded: for=127.0.0.1"])],
   ];
+}
+
+/** Open when another user could swap or reach the socket: a link, a shared folder, a wide mode. */
+function judgeSocketPath(path: string): ProbeFinding["outcome"] {
+  try {
+    const socket = lstatSync(path);
+    const folder = lstatSync(dirname(path));
+    const own = socket.uid === effectiveUserId() && folder.uid === effectiveUserId();
+    const tight = socket.isSocket() && (socket.mode & 0o077) === 0;
+    return own && tight && folder.isDirectory() && (folder.mode & 0o077) === 0 ? "refused" : "open";
+  } catch {
+    return "no_answer"; // nothing is there
+  }
 }
 
 function targetOf(address: string): Target {

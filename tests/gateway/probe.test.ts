@@ -1,5 +1,7 @@
 // The probe is green on our endpoint and names the planted holes of a weak one.
 import { expect, test } from "bun:test";
+import { chmodSync, renameSync, symlinkSync } from "node:fs";
+import { createServer } from "node:net";
 import { probeEndpoint } from "../../src/gateway/probe.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { fakeGateway } from "./gateway-fixture.ts";
@@ -40,4 +42,42 @@ test("probeEndpoint() names the planted holes of a weak server", async () => {
     "query_token",
     "self_declared_rights",
   ]);
+});
+
+test("probeEndpoint() names a socket behind a link, with a wide mode or in a shared folder", async () => {
+  await using dir = await tempFolder();
+  await using opened = fakeGateway(dir.path);
+  const { address } = await opened.gateway.listenUnix(`${dir.path}/g.sock`);
+  const pathOf = async (path: string) =>
+    (await probeEndpoint(`unix:${path}`)).checks.find((one) => one.check === "socket_path")?.outcome;
+
+  expect(await pathOf(address)).toBe("refused");
+  chmodSync(address, 0o666);
+  expect(await pathOf(address)).toBe("open");
+  chmodSync(address, 0o600);
+  chmodSync(dir.path, 0o755);
+  expect(await pathOf(address)).toBe("open");
+  chmodSync(dir.path, 0o700);
+  renameSync(address, `${dir.path}/moved.sock`);
+  symlinkSync(`${dir.path}/moved.sock`, address);
+  expect(await pathOf(address)).toBe("open");
+});
+
+test("probeEndpoint() names a server that trusts a forwarded address", async () => {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.on("data", (chunk: Buffer) => {
+      const trusted = chunk.toString("latin1").includes("X-Real-IP: 127.0.0.1");
+      socket.end(trusted ? "HTTP/1.1 101 Switching Protocols\r\n\r\n" : "HTTP/1.1 401 Unauthorized\r\n\r\n");
+    });
+  });
+  const listening = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", listening.resolve);
+  await listening.promise;
+  const { port } = server.address() as { port: number };
+
+  const { checks } = await probeEndpoint(`ws://127.0.0.1:${port}/`);
+
+  expect(checks.filter((one) => one.outcome === "open").map((one) => one.check)).toEqual(["limiter_bypass"]);
+  server.close();
 });
