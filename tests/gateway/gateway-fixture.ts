@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noExplicitAny: answers are looked into by tests, which fail on anything else.
 // A gateway over the fake app-server, raw sockets and small clients for its tests.
 import { connect, type Socket } from "node:net";
 import { holdsWithin } from "../../src/base/clock.ts";

@@ -106,7 +106,7 @@ test("a flush calls the recording tool only and starts no process (O004, O105, O
     Array.from({ length: 3 }, () => "record_external_observation"),
   );
   expect(readdirSync(d.project)).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 test("a failing observer says nothing that a host could take as an answer about the tool (O110)", async () => {
   await using d = await desk("http://127.0.0.1:1");
@@ -115,7 +115,7 @@ test("a failing observer says nothing that a host could take as an answer about 
   const broken = await runProctor(["hook", "observe", "--config", `${d.path}/none.json`], { input: d.payload() });
 
   expect([failing.code, failing.stdout, broken.code, broken.stdout]).toEqual([1, "", 1, ""]);
-}, 60_000);
+}, 120_000);
 
 test("handoff read needs its configuration, and says what success does not mean (O123, O124, O125, O127)", async () => {
   await using d = await desk();
@@ -135,7 +135,7 @@ test("handoff read needs its configuration, and says what success does not mean 
   expect([result.acceptance.advisory, result.status]).toEqual([true, "read"]);
   expect([readdirSync(d.state), readdirSync(d.project)]).toEqual([[], []]);
   expect(server.asked.map((one) => one.body.tool)).toEqual(["get_session_handoff_state"]);
-}, 60_000);
+}, 120_000);
 
 test("the brief's actions and task stay the guidance, and no acceptance is kept from before (O128, O129, O165, O166)", async () => {
   await using d = await desk();

@@ -58,7 +58,7 @@ test("observe keeps what no server acknowledged and --flush sends the same again
     expect(server.asked[1]!.body).toEqual(server.asked[0]!.body);
     expect(records(d.state)).toEqual([]);
   }
-}, 60_000);
+}, 120_000);
 
 test("observe refuses what is not exactly the configured conversation and folder (O096, O098, O137)", async () => {
   await using server = recordingServer((asked) => acknowledge(asked));
@@ -80,7 +80,7 @@ test("observe refuses what is not exactly the configured conversation and folder
   }
   expect(server.asked).toEqual([]);
   expect(records(d.state)).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 test("observe reads any input to its end and refuses what is no object (O097)", async () => {
   await using d = await desk();
@@ -106,7 +106,7 @@ test("observe reads any input to its end and refuses what is no object (O097)", 
     expect(run.stderr).toContain(word);
     expect([run.code, run.stdout]).toEqual([code, ""]);
   }
-}, 60_000);
+}, 120_000);
 
 test("a helper's call with the same id is a report of its own and a replay is none", async () => {
   await using server = recordingServer((asked) => acknowledge(asked));
@@ -119,7 +119,7 @@ test("a helper's call with the same id is a report of its own and a replay is no
   const ids = server.asked.map((one) => one.body.params["event_id"]);
   expect(new Set(ids).size).toBe(3);
   expect(ids[2]).toBe(ids[0]);
-}, 60_000);
+}, 120_000);
 
 test("one bad record blocks no other and every one stays as it is (O106, O107)", async () => {
   await using server = recordingServer((asked) => acknowledge(asked));
@@ -143,7 +143,7 @@ test("one bad record blocks no other and every one stays as it is (O106, O107)",
   expect(server.asked.length).toBe(1);
   expect(readFileSync(`${d.state}/${foreign}`)).toEqual(foreignBytes);
   expect(readFileSync(`${d.state}/${"0".repeat(64)}.json`, "utf8")).toBe("{broken");
-}, 60_000);
+}, 120_000);
 
 test("a refused report is told apart, kept, and not sent in a loop", async () => {
   let open = false;
@@ -167,7 +167,7 @@ test("a refused report is told apart, kept, and not sent in a loop", async () =>
   expect(asked).toBe(2);
   expect(JSON.parse(flush.stdout)).toEqual({ status: "recorded", acknowledged: 2 });
   expect(readdirSync(d.state).filter((name) => name.endsWith(".refused"))).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 test("a server without the tool leaves the report pending (O179)", async () => {
   let body: object = { success: false, output: { error_kind: "unknown_tool" } };
@@ -208,7 +208,7 @@ test("a full outbox refuses visibly at 256 and takes the last place before (O108
     { status: "incomplete", reason: "pending_capacity_event_not_saved" },
   ]);
   expect(records(d.state).length).toBe(256);
-}, 60_000);
+}, 120_000);
 
 test("a held lock leaves the event saved; a flush then says that it is busy (O109)", async () => {
   await using server = recordingServer((asked) => acknowledge(asked));
@@ -235,7 +235,7 @@ test("background delivery returns after the save and one detached flush delivers
   expect(server.asked.length).toBe(1);
   const done = () => readFileSync(`${d.state}/hook-ledger.ndjson`, "utf8").includes('"flush"');
   expect(await holdsWithin(done, { withinMs: 30_000 })).toBe(true);
-}, 60_000);
+}, 120_000);
 
 test("16 hooks at one moment save 16 reports and at most one flush delivers the rest", async () => {
   await using server = recordingServer((asked) => acknowledge(asked));
@@ -292,7 +292,7 @@ test("a hook killed at any moment has saved its report, or the next run saves it
   await drained(d.configPath, d.state);
 
   expect(rows.size).toBe(24);
-}, 120_000);
+}, 300_000);
 
 test("a half-written record of a killed saver is completed by the next save", async () => {
   await using d = await desk();
@@ -307,7 +307,7 @@ test("a half-written record of a killed saver is completed by the next save", as
     expect(readFileSync(`${d.state}/${name}`, "utf8")).toBe(whole);
     expect(statSync(`${d.state}/${name}`).mode & 0o777).toBe(0o600);
   }
-}, 60_000);
+}, 120_000);
 
 test("wrong words end with 64 and help with 0; a missing state folder is refused, not made (O083)", async () => {
   await using d = await desk();

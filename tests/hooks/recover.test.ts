@@ -102,7 +102,7 @@ test("handoff read gives the exact Session's brief and keeps every section as it
     { tool: "get_session_handoff_state", params: { project: "agent:fixture:project", session_id: "wc_sess_fixture" } },
   ]);
   expect(readdirSync(d.state)).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 test("recover refuses every altered answer with its own code (O117, O118, O119, O120, O121, O130)", async () => {
   await using d = await desk();

@@ -27,7 +27,7 @@ test("a whole run: one prompt on replay, events, reconcile succeeded, file reads
   expect(end.events.map((event: { kind: string }) => event.kind)).toEqual(["agent_message", "file_change", "terminal"]);
   expect(reconciled.output).toMatchObject({ task_state: "succeeded", attempt_state: "succeeded", run_id: runId });
   expect(read.output.items[0].output.text).toBe("one\ntwo\n");
-}, 60_000);
+}, 120_000);
 
 test("a server killed in a run leaves runner and run alone: same ids, old token stale, cancelled by its answer", async () => {
   await using dir = await tempFolder();
@@ -59,7 +59,7 @@ test("a server killed in a run leaves runner and run alone: same ids, old token 
     terminal: { stop_reason: "cancelled" },
   });
   expect(pair.prompts()).toBe(1);
-}, 90_000);
+}, 120_000);
 
 test("a runner killed after the barrier: the run is lost, and never prompted again", async () => {
   await using dir = await tempFolder();
@@ -76,7 +76,7 @@ test("a runner killed after the barrier: the run is lost, and never prompted aga
   expect(end).toMatchObject({ state: "lost", execution_state: "outcome_unknown" });
   expect(end.terminal.error_code).toBe("runner_restart_uncertain");
   expect(pair.prompts()).toBe(1);
-}, 90_000);
+}, 120_000);
 
 test("a permission request is shown, answered cancelled after its time, and never approved", async () => {
   await using dir = await tempFolder();
@@ -90,7 +90,7 @@ test("a permission request is shown, answered cancelled after its time, and neve
   expect(end.events.map((event: { kind: string }) => event.kind)).toContain("permission_request");
   const answer = pair.frames().find((frame) => frame.id === "perm-1");
   expect(answer?.result).toEqual({ outcome: { outcome: "cancelled" } });
-}, 60_000);
+}, 120_000);
 
 for (const [play, forced, code] of [
   ["no_effort", { reasoning_effort: "high" }, "coding_agent_forced_config_not_advertised"],
@@ -108,7 +108,7 @@ for (const [play, forced, code] of [
 
     expect(end).toMatchObject({ state: "failed", execution_state: "not_started", terminal: { error_code: code } });
     expect(pair.prompts()).toBe(0);
-  }, 60_000);
+  }, 120_000);
 }
 
 test("more events than the ring holds: pages say so, and the oldest kept one is told", async () => {
@@ -123,7 +123,7 @@ test("more events than the ring holds: pages say so, and the oldest kept one is 
   expect(end.events.length).toBe(64);
   expect(end.has_more).toBe(true);
   expect(end.first_retained_sequence).toBe(303 - 256 + 1);
-}, 60_000);
+}, 120_000);
 
 test("SIGINT to the runner with a live run ends the run and every process of it", async () => {
   await using dir = await tempFolder();
@@ -140,7 +140,7 @@ test("SIGINT to the runner with a live run ends the run and every process of it"
   expect(agents.length).toBeGreaterThan(0);
   expect(agents.filter(isAlive)).toEqual([]);
   expect(pair.frames().filter((frame) => frame.method === "session/cancel").length).toBe(1);
-}, 60_000);
+}, 120_000);
 
 test("a cancel before the prompt is cancelled/not_started without a stop reason", async () => {
   await using dir = await tempFolder();
@@ -157,4 +157,4 @@ test("a cancel before the prompt is cancelled/not_started without a stop reason"
     cancel_requested: false,
   });
   expect(cancelled.output.terminal.stop_reason).toBeNull();
-}, 60_000);
+}, 120_000);

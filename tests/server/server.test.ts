@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noExplicitAny: answers are looked into by tests, which fail on anything else.
 // The rim and the tools that need no Runner, over real HTTP against a server of this process.
 import { expect, test } from "bun:test";
 import { Secret } from "../../src/base/secret.ts";
