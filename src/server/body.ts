@@ -21,6 +21,8 @@ export async function readJsonBody(request: Request): Promise<Body> {
 }
 
 async function readBounded(request: Request): Promise<Uint8Array | "too_large" | "too_slow"> {
+  // A small declared length is kept by the listener itself, so the body may be taken whole.
+  if (Number(request.headers.get("content-length") ?? "0") > 0) return wholeWithin(request);
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
   const parts: Uint8Array[] = [];
@@ -41,6 +43,18 @@ async function readBounded(request: Request): Promise<Uint8Array | "too_large" |
   } finally {
     clearTimeout(timer);
     reader.cancel().catch(() => undefined); // The caller may be gone; there is nothing left to tell it.
+  }
+}
+
+async function wholeWithin(request: Request): Promise<Uint8Array | "too_slow"> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<"too_slow">((resolve) => {
+    timer = setTimeout(() => resolve("too_slow"), serverLimits.bodyTimeoutMs);
+  });
+  try {
+    return await Promise.race([request.bytes(), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -18,7 +18,7 @@ export interface RouteState {
   readonly rates: Rates;
   readonly bootstrap: Secret;
   readonly hosts: ReadonlySet<string>;
-  readonly contextFor: (principal: Principal, signal: AbortSignal) => ToolContext;
+  readonly contextFor: (principal: Principal, left: () => AbortSignal) => ToolContext;
   readonly pages: Readonly<Record<string, PageRoute>>;
 }
 
@@ -84,7 +84,7 @@ export async function route(request: Request, state: RouteState, context: ToolCo
   if (leave === "too_many") return refusal(429, "too many requests", { "retry-after": "1" });
   if (leave === "busy") return refusal(503, "busy", { "retry-after": "1" });
   try {
-    return await admitted(request, { url, state, page, context: state.contextFor(principal, request.signal) });
+    return await admitted(request, { url, state, page, context: state.contextFor(principal, () => request.signal) });
   } catch (error) {
     // The one boundary of a request: the caller learns a fixed word, the log a code.
     context.log.note("request_failed", {

@@ -61,14 +61,17 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     const link = options.openLink({ store, clock, random, log });
     const stopping = new AbortController();
     const rates = new Rates(options.rates ?? defaultRates);
-    const contextFor = (principal: Principal, signal: AbortSignal): ToolContext => ({
+    const contextFor = (principal: Principal, left: () => AbortSignal): ToolContext => ({
       principal,
       store: store!,
       clock,
       random,
       runners: link,
       log,
-      signal: AbortSignal.any([signal, stopping.signal]),
+      // Joined on first use: most tools answer without waiting for anything.
+      get signal() {
+        return AbortSignal.any([left(), stopping.signal]);
+      },
       enterLongPoll: () => rates.enterLongPoll(),
       pause: options.pause ?? (async () => undefined),
       limits: { observationsPerSession: options.observationsPerSession ?? serverLimits.observationsPerSession },
@@ -109,13 +112,13 @@ interface ListenParts {
   readonly link: RunnerLink;
   readonly store: Store;
   readonly stopping: AbortController;
-  readonly contextFor: (principal: Principal, signal: AbortSignal) => ToolContext;
+  readonly contextFor: (principal: Principal, left: () => AbortSignal) => ToolContext;
 }
 
 function listen(address: ListenAddress, parts: ListenParts): Bun.Server<unknown> {
   const { link, rates, stopping } = parts;
   const never = new AbortController().signal;
-  const anonymous = parts.contextFor(bootstrapPrincipal(), never);
+  const anonymous = parts.contextFor(bootstrapPrincipal(), () => never);
   let state: RouteState | undefined;
   try {
     const server = Bun.serve<unknown>({
@@ -130,7 +133,7 @@ function listen(address: ListenAddress, parts: ListenParts): Bun.Server<unknown>
         if (stopping.signal.aborted) return refusal(503, "stopping", { connection: "close" });
         // A long poll outlives the idle bound; its own deadline ends it.
         listener.timeout(request, 180);
-        if (new URL(request.url).pathname === "/api/agents/ws")
+        if (request.url.includes("/api/agents/ws") && new URL(request.url).pathname === "/api/agents/ws")
           return upgrade(request, listener, { state: state!, context: anonymous, link });
         return route(request, state!, anonymous);
       },
