@@ -72,7 +72,7 @@ export async function bench(): Promise<BenchRow[]> {
   return await inFolder(async (folder) => {
     const floor = compileFloor(folder, appendSource, "append");
     const down = placeAt(folder, "down", "http://127.0.0.1:1");
-    const python = Bun.which("python3");
+    const python = pythonItself();
     const times = interleave(
       {
         floor: () => timeProgram([floor, `${folder}/appended`], { stdin: down.payload() }),
@@ -83,6 +83,13 @@ export async function bench(): Promise<BenchRow[]> {
     );
     return [againstFloor(times), ...againstPython(times), await againstServers(folder)];
   });
+}
+
+/** The interpreter itself: a version manager's launcher in front of it would flatter the hook. */
+function pythonItself(): string | null {
+  const found = Bun.which("python3");
+  if (found === null) return null;
+  return Bun.spawnSync([found, "-c", "import sys; print(sys.executable)"]).stdout.toString().trim();
 }
 
 function againstFloor(times: Record<string, number[]>): BenchRow {

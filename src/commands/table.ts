@@ -12,6 +12,7 @@ export const commandTable: Readonly<Record<string, Loader>> = {
   hook: () => import("./hook.ts"),
   handoff: () => import("./handoff.ts"),
   recovery: () => import("./recovery.ts"),
+  experience: () => import("./experience.ts"),
   gateway: () => import("./gateway.ts"),
   doctor: () => import("./doctor.ts"),
   self: () => import("./self.ts"),

@@ -71,6 +71,17 @@ export const hooksCodes = {
   read_unconfirmed: "The saved state could not be read.",
   windows_security_unavailable: "Windows access lists could not be read or set.",
   windows_private_path_required: "A path is not private under Windows' rules.",
+  experience_busy: "Another experience command holds the state folder.",
+  experience_text_invalid: "The text of a candidate must not be empty and must fit 8,000 characters as it is stored.",
+  experience_destination_invalid:
+    "The destination is memory:KEY with a revision or skill:NAME with a digest, or with absent.",
+  experience_version_mismatch: "The Session has no proposal of exactly this version.",
+  experience_not_approved: "Exactly this version and destination are not approved.",
+  experience_already_promoted: "This proposal was promoted already.",
+  unresolved_effect_receipt: "An earlier promotion has no outcome yet; reconcile it first.",
+  experience_receipt_missing: "No promotion of this proposal was tried.",
+  experience_receipt_invalid: "A receipt of the state folder is damaged; look at the destination by hand.",
+  experience_unconfirmed: "The server gave no usable answer.",
 } as const;
 
 export type HooksCode = keyof typeof hooksCodes;

@@ -27,4 +27,6 @@ export const hookLimits = {
   maxAcceptanceBytes: 4_096,
   maxReasonCodes: 16,
   maxEvidenceRefs: 16,
+  /** A candidate as it is stored: the server's limit of a message. */
+  maxProposalChars: 8_000,
 } as const;
