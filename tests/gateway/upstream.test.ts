@@ -15,7 +15,7 @@ function webSocketServer(place: { unix: string } | { hostname: string; port: num
     websocket: {
       open: () => void open++,
       close: () => void open--,
-      message(socket, text) {
+      message(socket: Bun.ServerWebSocket, text: string | Buffer) {
         const { id, method } = JSON.parse(String(text));
         if (method === "thread/delete") socket.close();
         else if (id !== undefined) socket.send(JSON.stringify({ id, result: { method } }));
