@@ -8,6 +8,8 @@ export const reportFormat = "webcodex-codex-bidirectional-v1";
 /** The one model and effort an acceptance run is made with. */
 export const acceptanceModel = "gpt-5.6-luna";
 export const acceptanceEffort = "medium";
+/** The package that a real adapter is, which is also the name it gives itself. */
+export const realAdapterName = "@agentclientprotocol/codex-acp";
 /** The version a real adapter has to show on the wire. */
 export const realAdapterVersion = "2.1.1";
 /** States in which a run has ended. */

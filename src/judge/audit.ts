@@ -1,5 +1,6 @@
 // Judges the relay's file: whole, one adapter, one prompt, made with the forced configuration, by the right version.
-import { type AuditFacts, type Rule, realAdapterVersion, type Seats } from "../contract/report.ts";
+import { sha256Hex } from "../base/bytes.ts";
+import { type AuditFacts, type Rule, realAdapterName, realAdapterVersion, type Seats } from "../contract/report.ts";
 import { isForcedConfig } from "./managed.ts";
 import { ended, notReached, passed, type RuleName } from "./rule.ts";
 
@@ -38,7 +39,7 @@ export function auditFacts(
       .map((record) => configOf(record["values"])),
     identities: of("adapter_identity")
       .slice(0, 64)
-      .map((record) => ({ name: wordOf(record["name"]), version: wordOf(record["version"]) })),
+      .map((record) => ({ name: adapterNameOf(record["name"]), version: wordOf(record["version"]) })),
     frame_limit: of("frame_limit").length > 0,
     audit_limit: of("audit_limit").length > 0,
     adapter_exits: of("adapter_process_exited").length,
@@ -70,6 +71,13 @@ function configOf(value: unknown): Record<string, string | boolean> {
     else config[name] = "unlisted";
   }
   return config;
+}
+
+/** The real adapter's name begins with @, so the relay keeps its digest only; that one digest is known here. */
+function adapterNameOf(value: unknown): string {
+  const digest =
+    typeof value === "object" && value !== null && "unlisted_sha256" in value ? value.unlisted_sha256 : null;
+  return digest === sha256Hex(realAdapterName) ? realAdapterName : wordOf(value);
 }
 
 function wordOf(value: unknown): string {
