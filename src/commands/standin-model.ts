@@ -11,7 +11,7 @@ export default defineStrictCommand({
     description: "A scripted Responses endpoint on loopback, good enough for the real Codex.",
     examples: ["proctor standin model --scenario acceptance-python --port-file F"],
     notes: [
-      "A scenario is a built-in name (acceptance-python) or a JSON file. It listens on a free port and says which.",
+      "A scenario is a built-in name (acceptance-python, acceptance-typescript) or a JSON file. It listens on a free port and says which.",
     ],
   },
   args: {

@@ -1,5 +1,6 @@
 // Finds and checks a scenario: a built-in name or a file. A wrong file is told by the first place that is wrong.
 import acceptancePython from "../../fixtures/scenarios/acceptance-python.json" with { type: "json" };
+import acceptanceTypescript from "../../fixtures/scenarios/acceptance-typescript.json" with { type: "json" };
 import { Failure } from "../base/failure.ts";
 import { parseJson } from "../base/json.ts";
 import { readRegularFile } from "../base/private-files.ts";
@@ -8,7 +9,10 @@ import { Scenario } from "../contract/responses.ts";
 import type { StandinCode } from "./codes.ts";
 import { standinLimits } from "./limits.ts";
 
-const builtIn: Readonly<Record<string, unknown>> = { "acceptance-python": acceptancePython };
+const builtIn: Readonly<Record<string, unknown>> = {
+  "acceptance-python": acceptancePython,
+  "acceptance-typescript": acceptanceTypescript,
+};
 export const scenarioNames = Object.keys(builtIn);
 
 export type ScenarioVerdict =
