@@ -8,6 +8,7 @@ import { stopConsumer } from "./consumer.ts";
 import { harnessLimits } from "./limits.ts";
 import { endProcesses } from "./live-file.ts";
 import { readAuditFacts } from "./managed-work.ts";
+import { stopModel } from "./model-seat.ts";
 import type { Operator } from "./operator.ts";
 import type { Run } from "./run.ts";
 import { summarizeAndRemoveLog } from "./service-log.ts";
@@ -21,6 +22,7 @@ export async function closeRun(run: Run): Promise<void> {
   if (operator !== null) await settleRun(run, operator);
   const runnerGone = await stopService(run, services.runner);
   const serverGone = await stopService(run, services.server);
+  await stopModel(run);
   book.cleanup["service_logs"] = services.logs.map(summarizeAndRemoveLog);
   book.managed["acp_audit"] = auditSummary(run);
   // The relay notes its adapter's end last, so the evidence is the file as it stands when all has ended.

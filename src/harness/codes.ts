@@ -33,6 +33,7 @@ export const harnessCodes = {
   tool_answer_incomplete: "A tool's answer lacks a field it has to have.",
   mcp_initialize_failed: "The server did not answer the MCP handshake.",
   service_ended_before_ready: "A service ended before it was ready.",
+  model_endpoint_not_ready: "The scripted model endpoint did not start in time.",
   service_not_ready: "The services did not become ready in time.",
   listener_not_ours: "Somebody else listens on the server's port.",
   consumer_group_must_be_independent: "The consumer's group was our own, so it was not stopped.",

@@ -21,6 +21,7 @@ import { newCanary } from "./canaries.ts";
 import { diagnosticsOf, readStream, runConsumer, streamPath } from "./consumer-process.ts";
 import { askGit, type Fixture } from "./fixture.ts";
 import { harnessLimits } from "./limits.ts";
+import { modelFlags } from "./model-seat.ts";
 import { consumerScopes } from "./provision.ts";
 import type { Run } from "./run.ts";
 import { operatorOf } from "./services.ts";
@@ -106,6 +107,7 @@ function consumerCommand(run: Run, fixture: Fixture) {
       ...plan.consumer.args,
       ...["--ignore-user-config", "--strict-config", "--sandbox", "read-only", "--ephemeral", "--json"],
       ...["--model", acceptanceModel, "--config", `model_reasoning_effort=${text(acceptanceEffort)}`],
+      ...modelFlags(run),
       ...["--config", `mcp_servers={bidirectional=${server}}`, "--cd", fixture.folder, "-"],
     ],
     env: { ...env, [tokenName]: run.consumerToken, PROCTOR_ACCEPT_MARK: hidden.text },

@@ -18,6 +18,7 @@ import { harnessLimits, type RunLimits, runLimits } from "./limits.ts";
 import { LiveFile, ownId } from "./live-file.ts";
 import { managedStage } from "./managed.ts";
 import { manifestOf } from "./manifest.ts";
+import { startModel } from "./model-seat.ts";
 import { provision } from "./provision.ts";
 import { type Fields, ReportBook } from "./report-book.ts";
 import type { AcceptOptions, Run } from "./run.ts";
@@ -96,7 +97,7 @@ function openRun(options: AcceptOptions, doors: RunDoors): Run & { readonly live
     plan: planSeats(options),
     census: new CensusRecord({ live, wholeTree: doors.subreaper === true, litterFolder: tmpdir() }),
     canaries: [],
-    services: { url: "", port: 0, project: "", server: null, runner: null, logs: [] },
+    services: { url: "", port: 0, project: "", server: null, runner: null, model: null, logs: [] },
     facts: { consumer: null, recovery: null, managed: null, audit: null },
     bootstrap: textSecret(bootstrap),
     stopped: stopPromise(doors.stop),
@@ -115,6 +116,7 @@ async function stages(run: Run, python: string | null): Promise<void> {
     book.notes.push("real programs ran against the embedded control plane");
   const fixture = await createFixture(run, python);
   run.fixture = fixture;
+  await Promise.race([startModel(run, fixture.language), run.stopped]);
   await Promise.race([provision(run), run.stopped]);
   for (const [name, stage] of [
     ["consumer", consumerStage],

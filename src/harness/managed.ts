@@ -19,6 +19,7 @@ import { newCanary } from "./canaries.ts";
 import type { Fixture } from "./fixture.ts";
 import { harnessLimits } from "./limits.ts";
 import { inspectWork, readAuditFacts } from "./managed-work.ts";
+import { openGate } from "./model-seat.ts";
 import { nativeTests } from "./native-tests.ts";
 import { eventKinds, observeAfterRestart, observeBeforeRestart, statesOf } from "./observation.ts";
 import { bindingOf, textIn } from "./operator.ts";
@@ -154,6 +155,7 @@ async function restartServer(run: Run, recovery: RecoveryFacts): Promise<void> {
     same_server_data: run.space.data,
     new_server_process: recovery.new_server_pid !== recovery.old_server_pid,
   });
+  openGate(run);
 }
 
 async function confirmIdentity(run: Run, recovery: RecoveryFacts): Promise<void> {

@@ -5,6 +5,7 @@ import { createPrivateFile, writePrivateJson } from "../base/private-files.ts";
 import { selfCommand } from "../base/self.ts";
 import { acceptanceEffort, acceptanceModel } from "../contract/report.ts";
 import type { HarnessCode } from "./codes.ts";
+import { needsModel } from "./model-seat.ts";
 import type { Operator } from "./operator.ts";
 import type { Run } from "./run.ts";
 import { launch, operatorOf, startServer, waitReady } from "./services.ts";
@@ -37,7 +38,9 @@ export async function provision(run: Run): Promise<void> {
     `id = "fixture"\npath = ${JSON.stringify(run.space.project)}\n`,
   );
   const env = { ...run.env, CODEX_PATH: run.options.codexPath ?? run.plan.consumer.command };
-  const mapped = mappedNames.filter((name) => name in env);
+  // The seed maps no TMPDIR; a real Codex without one takes the host's /tmp and litters there.
+  const names = needsModel(run.options) ? [...mappedNames, "TMPDIR"] : mappedNames;
+  const mapped = names.filter((name) => name in env);
   if (!mapped.includes("HOME") || !mapped.includes("PATH")) throw new Failure<HarnessCode>("codex_environment_missing");
   const config = join(run.space.private, "runner.toml");
   createPrivateFile(config, runnerConfig(run, { runnerToken, mapped }));

@@ -7,6 +7,7 @@ import type { Canary } from "./canaries.ts";
 import type { CensusRecord } from "./census-record.ts";
 import type { Fixture } from "./fixture.ts";
 import type { RunLimits } from "./limits.ts";
+import type { ModelSeat } from "./model-seat.ts";
 import type { Operator } from "./operator.ts";
 import type { ReportBook } from "./report-book.ts";
 import type { SeatPlan } from "./seats.ts";
@@ -34,6 +35,8 @@ export interface Services {
   project: string;
   server: ProcessGroup | null;
   runner: ProcessGroup | null;
+  /** The scripted model, when real programs need one. */
+  model: ModelSeat | null;
   readonly logs: string[];
 }
 

@@ -7,9 +7,10 @@ import { isRecord, parseJson } from "../base/json.ts";
 import { readRegularFile } from "../base/private-files.ts";
 import { runProgram } from "../base/run-program.ts";
 import { executablePath, selfCommand } from "../base/self.ts";
-import { realAdapterVersion, type Seat, type Seats } from "../contract/report.ts";
+import { realAdapterName, realAdapterVersion, type Seat, type Seats } from "../contract/report.ts";
 import type { HarnessCode } from "./codes.ts";
 import { harnessLimits } from "./limits.ts";
+import { modelSeat } from "./model-seat.ts";
 import type { AcceptOptions } from "./run.ts";
 
 export interface Program {
@@ -106,7 +107,7 @@ export async function describeSeats(
       ...codex,
     },
     adapter,
-    model: null,
+    model: modelSeat(options, self),
   };
   return {
     seats,
@@ -150,8 +151,7 @@ export function adapterPackage(script: string): { name: string; version: string 
     throw new Failure<HarnessCode>("adapter_package_unreadable", { cause: error });
   }
   if (!isRecord(value)) throw new Failure<HarnessCode>("adapter_package_unreadable");
-  const name = "@agentclientprotocol/codex-acp";
-  if (value["name"] !== name || value["version"] !== realAdapterVersion)
+  if (value["name"] !== realAdapterName || value["version"] !== realAdapterVersion)
     throw new Failure<HarnessCode>("adapter_package_mismatch");
-  return { name, version: realAdapterVersion };
+  return { name: realAdapterName, version: realAdapterVersion };
 }
