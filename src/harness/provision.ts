@@ -37,7 +37,10 @@ export async function provision(run: Run): Promise<void> {
     join(run.space.registry, "fixture.toml"),
     `id = "fixture"\npath = ${JSON.stringify(run.space.project)}\n`,
   );
-  const env = { ...run.env, CODEX_PATH: run.options.codexPath ?? run.plan.consumer.command };
+  const { codexPath, adapterScript } = run.options;
+  // A real adapter beside a stand-in consumer keeps the Codex of its own package: the stand-in cannot serve it.
+  const codex = codexPath ?? (adapterScript === undefined ? run.plan.consumer.command : null);
+  const env = codex === null ? run.env : { ...run.env, CODEX_PATH: codex };
   // The seed maps no TMPDIR; a real Codex without one takes the host's /tmp and litters there.
   const names = needsModel(run.options) ? [...mappedNames, "TMPDIR"] : mappedNames;
   const mapped = names.filter((name) => name in env);
