@@ -11,7 +11,7 @@ function changedAt(path: string): number {
 }
 
 const built = changedAt(binary);
-const sources = [...new Glob("{src,fixtures/clamp,build.ts}/**").scanSync({ cwd: root }), "build.ts", "package.json"];
+const sources = [...new Glob("{src,fixtures}/**").scanSync({ cwd: root }), "build.ts", "package.json"];
 if (sources.some((file) => changedAt(`${root}/${file}`) > built)) {
   const result = Bun.spawnSync([process.execPath, "run", "build.ts"], {
     cwd: root,
