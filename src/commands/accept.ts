@@ -1,10 +1,14 @@
 // `proctor accept`: the acceptance run. This process is its deadman; the run itself is a worker of this executable.
 
+import { pickEnvironment } from "../base/environment.ts";
 import { currentFolder, processEnvironment, selfCommand, stateFolder } from "../base/self.ts";
 import { becomeSubreaper } from "../base/subreaper.ts";
 import { acceptArguments, acceptWords } from "./accept-options.ts";
 import { tell } from "./result.ts";
 import { defineStrictCommand } from "./strict-command.ts";
+
+/** What the worker itself reads beside the names a run may map: where state lies, and how its terminal is. */
+const workerNames = ["XDG_STATE_HOME", "TMPDIR", "LANG", "LC_ALL", "TERM", "COLUMNS", "NO_COLOR"];
 
 export default defineStrictCommand({
   meta: {
@@ -24,6 +28,8 @@ export default defineStrictCommand({
       tell(`proctor accept: ended ${dead.ended} processes of run ${dead.runId}, whose owner is gone.`);
     const { runUnderDeadman } = await import("../harness/deadman.ts");
     const worker = selfCommand(["accept-worker", ...acceptWords(args)]);
-    return await runUnderDeadman({ ...worker, env: { ...processEnvironment() }, cwd: currentFolder() });
+    const { mappedNames } = await import("../harness/workspace.ts");
+    const env = pickEnvironment(processEnvironment(), [...mappedNames, ...workerNames]);
+    return await runUnderDeadman({ ...worker, env, cwd: currentFolder() });
   },
 });
