@@ -1,6 +1,7 @@
 // One screen a stranger understands: what ran in which seat, what was shown, what was not, and where it lies.
 import { sha256FileHex } from "../base/bytes.ts";
 import { Report } from "../contract/report.ts";
+import { adviceFor } from "../harness/unfinished.ts";
 import { decidingRule } from "../judge/verdict.ts";
 
 /** The finished report in at most some thirty lines. */
@@ -29,6 +30,7 @@ export function acceptSummary(value: Record<string, unknown>): string {
       ? []
       : [`  decided by ${deciding.rule}: ${deciding.code ?? ""} (${deciding.party ?? ""})`]),
     `  processes: ${census?.started.length ?? 0} started, ${census?.still_visible.length ?? 0} still visible`,
+    ...adviceFor(value).map((line) => `  ${line}`),
     `  evidence: ${report.output_dir}`,
     `  digest of report.json: ${sha256FileHex(`${report.output_dir}/report.json`)}`,
   ].join("\n");

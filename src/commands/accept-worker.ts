@@ -1,5 +1,5 @@
 // The worker of `accept`: started by it and by nothing else. The end of its input means that its front is gone.
-import { readProcess } from "../base/census.ts";
+import type { ProcessId } from "../base/census.ts";
 import { codeOf } from "../base/failure.ts";
 import { becomeSubreaper } from "../base/subreaper.ts";
 import { acceptArguments, acceptOptions, readSubject } from "./accept-options.ts";
@@ -21,14 +21,13 @@ export default defineStrictCommand({
     const subreaper = becomeSubreaper();
     const stop = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort("signal"));
-    watchFront(stop);
-    const front = readProcess(process.ppid);
+    const front = await frontOf(stop);
     const { failureOf, runAcceptance } = await import("../harness/harness.ts");
     try {
       const subject = await readSubject(args.subject);
       const report = await runAcceptance(acceptOptions(args, subject), {
         limits: subject?.limits ?? {},
-        front: front ?? undefined,
+        front,
         subreaper,
         stop: stop.signal,
         onFolder: (path) => {
@@ -78,8 +77,26 @@ function progress(): (phase: string) => void {
   };
 }
 
-function watchFront(stop: AbortController): void {
+/** The front says who it is in one line and holds the pipe open as long as it lives. */
+async function frontOf(stop: AbortController): Promise<ProcessId | undefined> {
   const reader = Bun.stdin.stream().getReader();
+  let text = "";
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      text += new TextDecoder().decode(part.value);
+      const [, pid, startTicks] = /^(\d{1,10}) (\d{1,20})\n/.exec(text) ?? [];
+      if (pid === undefined && text.length <= 64) continue;
+      watch(reader, stop);
+      return pid === undefined ? undefined : { pid: Number(pid), startTicks: Number(startTicks) };
+    }
+  } catch {
+    // An input that cannot be read has nobody at its other end.
+  }
+  stop.abort("front");
+  return undefined;
+}
+
+function watch(reader: { read(): Promise<{ done: boolean }> }, stop: AbortController): void {
   const look = async (): Promise<void> => {
     while (!(await reader.read()).done);
     stop.abort("front");

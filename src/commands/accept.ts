@@ -4,7 +4,10 @@ import { pickEnvironment } from "../base/environment.ts";
 import { currentFolder, processEnvironment, selfCommand, stateFolder } from "../base/self.ts";
 import { becomeSubreaper } from "../base/subreaper.ts";
 import { acceptArguments, acceptWords } from "./accept-options.ts";
-import { tell } from "./result.ts";
+import { endDeadRunsAndTell } from "./dead-runs.ts";
+import { exitNumbers } from "./exit-numbers.ts";
+import { printResult, tell, tellLines } from "./result.ts";
+import { sentenceOf } from "./sentences.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
 /** What the worker itself reads beside the names a run may map: where state lies, and how its terminal is. */
@@ -23,13 +26,23 @@ export default defineStrictCommand({
   args: acceptArguments,
   async run({ args }) {
     becomeSubreaper();
-    const { endDeadRuns } = await import("../harness/live-file.ts");
-    for (const dead of await endDeadRuns(stateFolder()))
-      tell(`proctor accept: ended ${dead.ended} processes of run ${dead.runId}, whose owner is gone.`);
+    await endDeadRunsAndTell("accept");
     const { runUnderDeadman } = await import("../harness/deadman.ts");
     const worker = selfCommand(["accept-worker", ...acceptWords(args)]);
     const { mappedNames } = await import("../harness/workspace.ts");
     const env = pickEnvironment(processEnvironment(), [...mappedNames, ...workerNames]);
-    return await runUnderDeadman({ ...worker, env, cwd: currentFolder() });
+    const end = await runUnderDeadman({ ...worker, env, cwd: currentFolder() });
+    if (end.code === exitNumbers.done || end.code === exitNumbers.failed) return end.code;
+    await tellUnfinished(end.ended);
+    printResult({ state: "failed", failure: "harness_worker_gone" }, { json: true });
+    return exitNumbers.failed;
   },
 });
+
+async function tellUnfinished(ended: number): Promise<void> {
+  const { outputOfOwner, ownId } = await import("../harness/live-file.ts");
+  const { unfinishedAdvice } = await import("../harness/unfinished.ts");
+  tell(`proctor accept: ${await sentenceOf("harness_worker_gone")} Processes ended: ${ended}. [harness_worker_gone]`);
+  const folder = outputOfOwner(stateFolder(), ownId());
+  if (folder !== null) tellLines([`Evidence so far: ${folder}`, ...unfinishedAdvice(folder)]);
+}

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pickEnvironment } from "../base/environment.ts";
 import { processEnvironment, selfCommand } from "../base/self.ts";
+import { endDeadRunsAndTell } from "./dead-runs.ts";
 import { exitNumbers } from "./exit-numbers.ts";
 import { printResult, tell } from "./result.ts";
 import { defineStrictCommand } from "./strict-command.ts";
@@ -28,6 +29,7 @@ export default defineStrictCommand({
     json: { type: "boolean", description: "Print the result as JSON." },
   },
   async run({ args }) {
+    await endDeadRunsAndTell("calibrate");
     const { calibrate } = await import("../calibrate/run.ts");
     const { calibrationText, resultLine } = await import("../calibrate/table.ts");
     const folder = mkdtempSync(join(tmpdir(), "proctor-calibrate-"));

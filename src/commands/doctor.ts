@@ -43,14 +43,13 @@ export default defineStrictCommand({
 async function leftoverFinding(): Promise<Finding> {
   const { endDeadRuns } = await import("../harness/live-file.ts");
   const ended = await endDeadRuns(stateFolder());
-  const count = ended.length;
-  if (count === 0) return { check: "killed runs", outcome: "ok", says: "none" };
-  return {
-    check: "killed runs",
-    outcome: "note",
-    says: `${count} found and cleaned up`,
-    next: "Nothing: what they left has been ended.",
-  };
+  const check = "killed runs";
+  if (ended.length === 0) return { check, outcome: "ok", says: "none" };
+  const sum = (name: "ended" | "stillVisible") => ended.reduce((total, run) => total + run[name], 0);
+  const says = `${ended.length} found, processes ended: ${sum("ended")}, still visible: ${sum("stillVisible")}`;
+  if (sum("stillVisible") > 0)
+    return { check, outcome: "problem", says, next: "Ask again; if they stay, end them as the user who started them." };
+  return { check, outcome: "note", says, next: "Nothing: what they left has been ended." };
 }
 
 function table(list: readonly Finding[], healthy: boolean): string {

@@ -3,7 +3,7 @@ type Codes = Readonly<Record<string, string>>;
 
 const rooms: ReadonlyArray<() => Promise<Codes>> = [
   async () => (await import("../server/codes.ts")).serverCodes,
-
+  async () => (await import("../harness/codes.ts")).harnessCodes,
   async () => (await import("./codes.ts")).commandCodes,
   async () => (await import("../gateway/codes.ts")).gatewayCodes,
   async () => (await import("../standins/codes.ts")).standinCodes,

@@ -14,9 +14,13 @@ import type { Run } from "./run.ts";
 import { summarizeAndRemoveLog } from "./service-log.ts";
 import { stopService } from "./services.ts";
 
-/** Ends everything of the run and records how. */
-export async function closeRun(run: Run): Promise<void> {
+/** Ends everything of the run and records how. In a hurry nobody is asked and everything is killed at once. */
+export async function closeRun(run: Run, { hurry = false } = {}): Promise<void> {
   const { book, services } = run;
+  if (hurry) {
+    await endProcesses(() => run.census.living());
+    if (run.operator?.binding != null) book.cleanup["execution_outcome"] = "outcome_unknown";
+  }
   if (book.cleanup["consumer_group_stopped"] !== true) await stopConsumer(run);
   const operator = services.server?.running() === true ? run.operator : null;
   if (operator !== null) await settleRun(run, operator);
@@ -27,7 +31,7 @@ export async function closeRun(run: Run): Promise<void> {
   book.managed["acp_audit"] = auditSummary(run);
   // The relay notes its adapter's end last, so the evidence is the file as it stands when all has ended.
   run.facts.audit = readAuditFacts(run) ?? run.facts.audit;
-  await endProcesses(run.census.living());
+  await endProcesses(() => run.census.living());
   Object.assign(book.cleanup, {
     process_cleanup_finished: true,
     server_stopped: serverGone && services.server?.running() !== true,

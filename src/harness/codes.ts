@@ -38,6 +38,7 @@ export const harnessCodes = {
   listener_not_ours: "Somebody else listens on the server's port.",
   consumer_group_must_be_independent: "The consumer's group was our own, so it was not stopped.",
   harness_interrupted: "The run was interrupted by a signal.",
+  harness_worker_gone: "The run's own process ended before its report was finished.",
   harness_front_gone: "The process that started the run is gone.",
   harness_no_free_port: "No free port was found.",
   harness_process_start_failed: "A process could not be started.",

@@ -82,6 +82,7 @@ export function diagnosticsOf(counter: DiagnosticCounter): Record<string, unknow
 
 function start(run: Run, { command, args, env }: ConsumerCommand, output: number): ProcessGroup {
   try {
+    if (run.closing) throw new Failure<HarnessCode>("harness_interrupted");
     const group = startGroup({
       command,
       args,

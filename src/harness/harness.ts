@@ -105,16 +105,17 @@ function openRun(options: AcceptOptions, doors: RunDoors): Run & { readonly live
     operator: null,
     consumerToken: "",
     consumer: null,
+    closing: false,
   };
 }
 
 async function stages(run: Run, python: string | null): Promise<void> {
   const { book } = run;
-  const { seats, ...parts } = await describeSeats(run.options, run.env);
+  const { seats, ...parts } = await Promise.race([describeSeats(run.options, run.env), run.stopped]);
   Object.assign(book.report, parts, { seats });
   if (seats.control_plane.kind !== "real" && (seats.consumer.kind === "real" || seats.adapter.kind === "real"))
     book.notes.push("real programs ran against the embedded control plane");
-  const fixture = await createFixture(run, python);
+  const fixture = await Promise.race([createFixture(run, python), run.stopped]);
   run.fixture = fixture;
   await Promise.race([startModel(run, fixture.language), run.stopped]);
   await Promise.race([provision(run), run.stopped]);
@@ -135,8 +136,10 @@ async function stages(run: Run, python: string | null): Promise<void> {
 
 async function finish(run: Run & { readonly live: LiveFile }): Promise<void> {
   const { book } = run;
+  run.closing = true;
   try {
-    await closeRun(run);
+    // With the front gone nobody waits for an answer, and nobody ends us should we hang.
+    await closeRun(run, { hurry: book.report["failure"] === "harness_front_gone" });
   } catch (error) {
     book.cleanup["failure"] = failureOf(error);
   }

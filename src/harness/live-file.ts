@@ -1,6 +1,6 @@
 // The live file of a run: who owns it and what it started, by pid and start time, so that a later command can end
 // what a dead owner left. Signals go to recorded processes and their descendants only, each checked at the signal.
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { descendantsOf, isAlive, listProcesses, type ProcessId, readProcess, signalExactly } from "../base/census.ts";
 import { holdsWithin } from "../base/clock.ts";
@@ -78,36 +78,60 @@ export class LiveFile {
 /** Ends what runs with dead owners left behind; says which runs those were. Living runs are not touched. */
 export async function endDeadRuns(stateFolder: string): Promise<DeadRun[]> {
   const folder = liveFolder(stateFolder);
-  const dead: DeadRun[] = [];
-  for (const name of liveNames(folder)) {
-    const path = join(folder, name);
-    const record = readRecord(path);
-    if (record === null || record.owners.map(processOf).some(isAlive)) continue;
-    // Another boot has other processes under these numbers; only the file is ours then.
-    const ids = record.boot_id === bootId() ? record.processes.map(processOf) : [];
-    const { ended, stillVisible } = await endProcesses(ids);
-    if (stillVisible === 0) removeIfPresent(path);
-    dead.push({ runId: record.run_id, outputDir: record.output_dir, ended, stillVisible });
-  }
-  return dead;
+  const names = namesIn(folder);
+  removeOldLeftovers(folder, names);
+  const ended = await Promise.all(
+    names.filter((name) => name.endsWith(".json")).map((name) => endDeadRun(join(folder, name))),
+  );
+  return ended.filter((run) => run !== null);
 }
 
-/** Kills recorded processes and everything that descends from them. */
-export async function endProcesses(ids: readonly ProcessId[]): Promise<{ ended: number; stillVisible: number }> {
+async function endDeadRun(path: string): Promise<DeadRun | null> {
+  const record = readRecord(path);
+  if (record === null || record.owners.map(processOf).some(isAlive)) return null;
+  // Another boot has other processes under these numbers; only the file is ours then.
+  const ids = record.boot_id === bootId() ? record.processes.map(processOf) : [];
+  const { ended, stillVisible } = await endProcesses(() => ids);
+  if (stillVisible === 0) for (const one of [path, `${path}.tmp`]) removeIfPresent(one);
+  return { runId: record.run_id, outputDir: record.output_dir, ended, stillVisible };
+}
+
+/** Where the run of this owner writes its evidence, or null when no run of it is recorded. */
+export function outputOfOwner(stateFolder: string, owner: ProcessId): string | null {
+  const folder = liveFolder(stateFolder);
+  for (const name of namesIn(folder).filter((one) => one.endsWith(".json"))) {
+    const record = readRecord(join(folder, name));
+    if (record?.owners.some((id) => id.pid === owner.pid && id.start_ticks === owner.startTicks))
+      return record.output_dir;
+  }
+  return null;
+}
+
+/**
+ * Kills the processes that `current` names now and everything that descends from them. All are stopped first, so that
+ * none can start another one between the look and the kill.
+ */
+export async function endProcesses(
+  current: () => readonly ProcessId[],
+): Promise<{ ended: number; stillVisible: number }> {
   const all = new Map<string, ProcessId>();
-  const look = (): ProcessId[] => {
-    const living = [...ids, ...all.values()].filter(isAlive);
-    for (const id of [...living, ...descendantsOf(living.map((one) => one.pid))])
-      all.set(`${id.pid}.${id.startTicks}`, id);
-    return [...all.values()].filter(isAlive);
+  const keyOf = (id: ProcessId) => `${id.pid}.${id.startTicks}`;
+  const living = () => [...all.values()].filter(isAlive);
+  const findMore = (): boolean => {
+    const roots = [...current(), ...all.values()].filter(isAlive);
+    const found = [...roots, ...descendantsOf(roots.map((one) => one.pid)).filter(isAlive)];
+    const fresh = found.filter((id) => !all.has(keyOf(id)));
+    for (const id of fresh) all.set(keyOf(id), { pid: id.pid, startTicks: id.startTicks });
+    for (const id of fresh) signalExactly(id, "SIGSTOP");
+    return fresh.length > 0;
   };
   const gone = (): boolean => {
-    const living = look();
-    for (const id of living) signalExactly(id, "SIGKILL");
-    return living.length === 0;
+    while (findMore());
+    for (const id of living()) signalExactly(id, "SIGKILL");
+    return living().length === 0;
   };
   await holdsWithin(gone, { withinMs: harnessLimits.deadRunMs, everyMs: 20 });
-  const stillVisible = look().length;
+  const stillVisible = living().length;
   return { ended: all.size - stillVisible, stillVisible };
 }
 
@@ -120,11 +144,21 @@ function liveFolder(stateFolder: string): string {
   return join(stateFolder, "live");
 }
 
-function liveNames(folder: string): string[] {
+function namesIn(folder: string): string[] {
   try {
-    return readdirSync(folder).filter((name) => name.endsWith(".json"));
+    return readdirSync(folder);
   } catch {
     return []; // no run was ever started here
+  }
+}
+
+/** A run that was killed in the middle of its very first write left a part of a file that names nothing yet. */
+function removeOldLeftovers(folder: string, names: readonly string[]): void {
+  for (const name of names.filter((one) => one.endsWith(".json.tmp"))) {
+    const path = join(folder, name);
+    const writtenMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+    if (!names.includes(name.slice(0, -4)) && Date.now() - writtenMs > harnessLimits.liveLeftoverMs)
+      removeIfPresent(path);
   }
 }
 

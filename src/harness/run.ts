@@ -58,4 +58,6 @@ export interface Run {
   operator: Operator | null;
   consumerToken: string;
   consumer: ProcessGroup | null;
+  /** Set when clean-up begins: a stage that was left behind in the middle starts nothing more. */
+  closing: boolean;
 }

@@ -18,6 +18,7 @@ export function launch(
   name: "webcodex-server" | "webcodex-runner",
   options: { program: Program; args: readonly string[]; env: Record<string, string> },
 ): ProcessGroup {
+  if (run.closing) throw new Failure<HarnessCode>("harness_interrupted");
   const path = join(run.space.private, `${name}-${run.services.logs.length}.log`);
   const log = openPrivateLog(path);
   run.services.logs.push(path);
