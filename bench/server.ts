@@ -6,6 +6,7 @@ import { recordReport } from "../src/server/observations.ts";
 import { openServer } from "../src/server/server.ts";
 import { openStore, type Store } from "../src/server/store.ts";
 import { type BenchRow, inFolder, median, proctor, row, spreadOf } from "./measure.ts";
+import { rawCaller, rawPost } from "./raw-http.ts";
 
 const callers = 32;
 const rounds = 7;
@@ -23,14 +24,17 @@ function nextReport(sessionId: string) {
 }
 
 /** Rows a second of `total` inserts made by `width` callers, each waiting for its own before the next. */
-async function rate(total: number, options: { readonly width: number; readonly insert: () => Promise<unknown> }) {
+async function rate(
+  total: number,
+  options: { readonly width: number; readonly insert: (caller: number) => Promise<unknown> },
+) {
   let left = total;
   const started = performance.now();
   await Promise.all(
-    Array.from({ length: options.width }, async () => {
+    Array.from({ length: options.width }, async (_, caller) => {
       while (left > 0) {
         left -= 1;
-        await options.insert();
+        await options.insert(caller);
       }
     }),
   );
@@ -43,6 +47,26 @@ function storeInsert(store: Store): () => Promise<unknown> {
     const report = { ...nextReport(sessionId), tool: "Bash", exit_code: 0 };
     return store.write((db) => recordReport(db, report, { perSession: 65_536, nowMs: Date.now() }));
   };
+}
+
+/** The same inserts over HTTP: the requests are built before the clock starts, every answer must say "inserted". */
+async function httpRate(port: number, sessionId: string): Promise<number> {
+  const tool = "record_external_observation";
+  const requests = Array.from({ length: inserts }, () => {
+    const params = { ...nextReport(sessionId), observed_tool: "Bash", exit_code: 0 };
+    return rawPost({ port, path: "/api/tools/call", token: bootstrap, body: { tool, params } });
+  });
+  const clients = await Promise.all(Array.from({ length: callers }, () => rawCaller(port)));
+  let next = 0;
+  const insert = async (caller: number) => {
+    const answer = await clients[caller]!.ask(requests[next++]!);
+    if (!answer.startsWith("HTTP/1.1 200") || !answer.includes('"inserted":true')) throw new Error(answer);
+  };
+  try {
+    return await rate(inserts, { width: callers, insert });
+  } finally {
+    for (const client of clients) client.close();
+  }
 }
 
 /** Opens the session by a server of this process on which a Runner seems connected; the measured one needs none. */
@@ -90,7 +114,7 @@ async function startServer(folder: string) {
   for await (const part of child.stderr) {
     log += new TextDecoder().decode(part);
     const port = /"event":"listening","port":(\d+)/.exec(log)?.[1];
-    if (port !== undefined) return { child, url: `http://127.0.0.1:${port}` };
+    if (port !== undefined) return { child, port: Number(port) };
   }
   throw new Error(`the server did not start: ${log}`);
 }
@@ -98,15 +122,13 @@ async function startServer(folder: string) {
 export async function bench(): Promise<BenchRow[]> {
   return await inFolder(async (folder) => {
     const sessionId = await madeSession(folder);
-    const { child, url } = await startServer(folder);
+    const { child, port } = await startServer(folder);
     const grouped = openStore(`${folder}/grouped.sqlite`, { wallMs: 1 });
     const single = openStore(`${folder}/single.sqlite`, { wallMs: 1 });
-    const overHttp = () =>
-      call(url, "record_external_observation", { ...nextReport(sessionId), observed_tool: "Bash", exit_code: 0 });
     const rates = { http: [] as number[], group: [] as number[], row: [] as number[] };
     try {
       for (let round = 0; round < rounds; round += 1) {
-        const http = await rate(inserts, { width: callers, insert: overHttp });
+        const http = await httpRate(port, sessionId);
         const group = await rate(inserts, { width: callers, insert: storeInsert(grouped) });
         const one = await rate(singles, { width: 1, insert: storeInsert(single) });
         if (round === 0) continue; // warms files and code

@@ -20,6 +20,8 @@ export const serverLimits = {
   /** One MCP dispatch. */
   dispatchTimeoutMs: 150_000,
   stopGraceMs: 1_500,
+  /** How long a commit waits for more writers at most. */
+  maxCommitWaitMs: 5,
   maxMcpSessionIdBytes: 256,
 
   maxUsers: 4096,

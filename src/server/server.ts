@@ -118,7 +118,7 @@ interface ListenParts {
 function listen(address: ListenAddress, parts: ListenParts): Bun.Server<unknown> {
   const { link, rates, stopping } = parts;
   const never = new AbortController().signal;
-  const anonymous = parts.contextFor(bootstrapPrincipal(), () => never);
+  const anonymous = parts.contextFor(bootstrapPrincipal, () => never);
   let state: RouteState | undefined;
   try {
     const server = Bun.serve<unknown>({

@@ -1,8 +1,10 @@
-// The server's one database: every acknowledged write is on disk, all writes of one tick share one commit.
+// The server's one database: every acknowledged write is on disk, writes that come together share one commit.
 // `write` resolves after the commit; a throwing `fn` undoes only its own part. `read` sees committed rows only.
+// A commit waits for as many callers as the last one served, never longer than half the time that one took.
 import { Database } from "bun:sqlite";
 import { Failure } from "../base/failure.ts";
 import type { ServerCode } from "./codes.ts";
+import { serverLimits } from "./limits.ts";
 import { migrate, stepsOf } from "./migrations.ts";
 
 export type { Database } from "bun:sqlite";
@@ -47,6 +49,8 @@ export class Store {
   #queue: Pending[] = [];
   #scheduled = false;
   #closed = false;
+  #lastBatch = 1;
+  #lastCommitMs = 0;
   #commits = 0;
   #writes = 0;
   #failedCommits = 0;
@@ -62,7 +66,8 @@ export class Store {
       this.#queue.push({ run: fn, resolve: resolve as Pending["resolve"], reject });
       if (this.#scheduled) return;
       this.#scheduled = true;
-      setImmediate(() => this.#commit());
+      const lastMs = performance.now() + Math.min(this.#lastCommitMs / 2, serverLimits.maxCommitWaitMs);
+      setImmediate(() => this.#gather(lastMs));
     });
   }
 
@@ -85,11 +90,18 @@ export class Store {
     this.#db.close();
   }
 
+  /** Callers answered by the last commit tend to be back at once: a commit each would cost all of them more. */
+  #gather(lastMs: number): void {
+    if (this.#queue.length < this.#lastBatch && performance.now() < lastMs) setImmediate(() => this.#gather(lastMs));
+    else this.#commit();
+  }
+
   #commit(): void {
     this.#scheduled = false;
     const batch = this.#queue;
     if (batch.length === 0) return;
     this.#queue = [];
+    const startedMs = performance.now();
     try {
       this.#db.run("BEGIN IMMEDIATE");
     } catch (error) {
@@ -105,6 +117,8 @@ export class Store {
       this.#refuseAll(batch, "store_uncertain", error);
       return;
     }
+    this.#lastBatch = batch.length;
+    this.#lastCommitMs = performance.now() - startedMs;
     this.#commits += 1;
     this.#writes += batch.length;
     for (const answer of settle) answer();

@@ -67,21 +67,20 @@ interface TokenRow {
   readonly allowed_client_id: string | null;
 }
 
+const bootstrapStable = "bootstrap:server-bootstrap";
+
 /** The server's own token: every scope, admin. */
-export function bootstrapPrincipal(): Principal {
-  const stable = "bootstrap:server-bootstrap";
-  return {
-    kind: "bootstrap",
-    tokenId: "bootstrap",
-    userId: null,
-    username: null,
-    admin: true,
-    scopes: new Set(knownScopes),
-    stable,
-    owner: ownerKey(stable),
-    allowedClientId: null,
-  };
-}
+export const bootstrapPrincipal: Principal = {
+  kind: "bootstrap",
+  tokenId: "bootstrap",
+  userId: null,
+  username: null,
+  admin: true,
+  scopes: new Set(knownScopes),
+  stable: bootstrapStable,
+  owner: ownerKey(bootstrapStable),
+  allowedClientId: null,
+};
 
 /** Who this bearer is, or null. Compared by digest only: the database holds nothing that could be replayed. */
 export function principalOf(
@@ -89,7 +88,7 @@ export function principalOf(
   bearer: string,
   options: { readonly bootstrap: Secret; readonly nowSeconds: number },
 ): Principal | null {
-  if (options.bootstrap.matches(new TextEncoder().encode(bearer))) return bootstrapPrincipal();
+  if (options.bootstrap.matches(new TextEncoder().encode(bearer))) return bootstrapPrincipal;
   const row = db
     .query<TokenRow, [string, number]>(
       `SELECT t.token_id, t.kind, t.user_id, u.username, u.role, t.scopes, t.allowed_client_id
