@@ -10,17 +10,19 @@ import { decidingRule } from "../judge/verdict.ts";
 import { escapeXml } from "./junit.ts";
 import { evidenceLimits } from "./limits.ts";
 import type { LoadedReport } from "./load.ts";
-import { badge, type Markup, page, section, table } from "./page.ts";
+import { badge, folded, type Markup, page, section, table } from "./page.ts";
+import { type Span, spansOf } from "./spans.ts";
 
 /** The page of a loaded report. */
 export function renderHtml(loaded: LoadedReport & { readonly report: Report }): string {
   const { report } = loaded;
   return page(`Acceptance ${report.state}`, [
     summary(report, loaded.digest),
-    section("proven", "What was judged", rulesTable(report.verdict?.rules ?? [])),
-    section("open", "What is not proven", list(report.verdict?.not_proven ?? [], "Nothing was left open.")),
-    section("seats", "Who sat where", seatsTable(report)),
+    section("results", "Results", results(report)),
     section("timeline", "Timeline", timeline(report)),
+    section("open", "What is not proven", list(report.verdict?.not_proven ?? [], "Nothing was left open.")),
+    section("proven", "What was judged", rulesTable(report.verdict?.rules ?? [])),
+    section("seats", "Who sat where", seatsTable(report)),
     section("diff", "What the agent changed", diff(loaded.folder, report)),
     section("census", "What was left running", census(report)),
     section("privacy", "Search for private text", privacy(report)),
@@ -44,6 +46,50 @@ function summary(report: Report, digest: string): Markup {
     `<p class="dim">Digest of the report: <code>${escapeXml(digest)}</code></p>`,
     "</header>",
   ].join("\n");
+}
+
+/** The separate results of a run, each with what it rests on; good coding never stands for good recovery. */
+function results(report: Report): Markup {
+  const outcomes = new Map((report.verdict?.rules ?? []).map((rule) => [rule.rule, rule]));
+  const tests = (rule: string) => outcomes.get(rule)?.fact ?? "not run";
+  const ended = (section: Report["managed"]) => (section.passed ? "passed" : "failed");
+  const { consumer, managed, recovery } = report;
+  const rows: Array<[string, string, string]> = [
+    ["Consumer read through MCP", ended(consumer), consumer.failure ?? "receipts, bytes on disk and answer agree"],
+    ["Managed coding run", ended(managed), managed.failure ?? "one prompt, forced model and effort, fixture judged"],
+    ["Recovery through the outage", ended(recovery), recovery.failure ?? seenBefore(report)],
+    ["Fixed tests", outcomes.get("managed_fixed_tests")?.outcome ?? "incomplete", tests("managed_fixed_tests")],
+    [
+      "All tests, the added ones too",
+      outcomes.get("managed_all_tests")?.outcome ?? "incomplete",
+      tests("managed_all_tests"),
+    ],
+    ["Nothing private shown", outcomes.get("privacy")?.outcome ?? "incomplete", tests("privacy")],
+    ["Clean-up", outcomes.get("leftovers")?.outcome ?? "incomplete", cleanedUp(report)],
+  ];
+  const cards = rows.map(
+    ([name, outcome, fact]) =>
+      `<li><strong>${name}</strong> ${badge(outcome)}<p class="dim">${escapeXml(fact)}</p></li>`,
+  );
+  return `<ul class="cards">\n${cards.join("\n")}\n</ul>`;
+}
+
+/** What was seen before the outage; nothing is claimed about the time in between. */
+function seenBefore(report: Report): string {
+  const { recovery } = report;
+  const seen = [
+    `phase ${recovery["phase_before_disconnect"] ?? "unknown"}`,
+    `run ${recovery["run_state_before_disconnect"] ?? "unknown"}`,
+    `execution ${recovery["execution_state_before_disconnect"] ?? "unknown"}`,
+  ];
+  return `seen before it: ${seen.join(", ")}`;
+}
+
+function cleanedUp(report: Report): string {
+  const { cleanup } = report;
+  const names = ["server_stopped", "runner_stopped", "consumer_group_stopped"];
+  const stopped = names.map((name) => `${name.replaceAll("_", " ")}: ${cleanup[name] === true ? "yes" : "no"}`);
+  return `execution outcome ${cleanup["execution_outcome"] ?? "unknown"}; ${stopped.join(", ")}`;
 }
 
 const observers: ReadonlyArray<readonly [start: string, who: string]> = [
@@ -96,11 +142,22 @@ function timeline(report: Report): Markup {
   if (entries.length === 0) return "<p>No timeline was recorded.</p>";
   const items = entries.map((entry) => {
     const after = Math.max(0, entry.at_unix - report.started_at_unix).toFixed(2);
-    const outage = /outage|server (stopped|ended|restarted|down)/i.test(entry.what);
-    const word = outage ? "<strong>Outage:</strong> " : "";
-    return `<li${outage ? ' class="outage"' : ""}>${word}<span class="dim">+${after} s</span> ${escapeXml(entry.what)}</li>`;
+    return `<li><span class="dim">+${after} s</span> ${escapeXml(entry.what)}</li>`;
   });
-  return `<ol class="timeline">\n${items.join("\n")}\n</ol>`;
+  return `${picture(spansOf(report))}\n${folded("Every checkpoint", `<ol class="plain">\n${items.join("\n")}\n</ol>`)}`;
+}
+
+/** Bars on one scale, drawn by the style sheet alone; each says its times in words too. */
+function picture(spans: readonly Span[]): Markup {
+  const whole = Math.max(...spans.map((span) => span.to), 0.01);
+  const percent = (seconds: number) => ((Math.max(0, seconds) / whole) * 100).toFixed(2);
+  const rows = spans.map((span) => {
+    const place = `margin-left:${percent(span.from)}%;width:${percent(span.to - span.from)}%`;
+    const words = `${span.from.toFixed(1)}–${span.to.toFixed(1)} s`;
+    const label = span.kind === "outage" ? `<strong>Outage: ${escapeXml(span.label)}</strong>` : escapeXml(span.label);
+    return `<li>${label} <span class="dim">${words}</span><span class="track" aria-hidden="true"><span class="bar ${span.kind}" style="${place}"></span></span></li>`;
+  });
+  return rows.length === 0 ? "" : `<ol class="spans">\n${rows.join("\n")}\n</ol>`;
 }
 
 function diff(folder: string, report: Report): Markup {
@@ -136,7 +193,9 @@ function census(report: Report): Markup {
   const litter = counted.litter.map((entry) => `${entry.path}: ${entry.removed ? "removed" : "left"}`);
   return [
     lead,
-    rows.length === 0 ? "" : table("Processes of the run", ["Process", "Role", "Name", "Afterwards"], rows),
+    rows.length === 0
+      ? ""
+      : folded("Each process", table("Processes of the run", ["Process", "Role", "Name", "Afterwards"], rows)),
     litter.length === 0 ? "" : list(litter, ""),
   ].join("\n");
 }
@@ -154,7 +213,8 @@ function files(report: Report): Markup {
     String(file.bytes),
     { markup: `<code>${escapeXml(file.sha256)}</code>` },
   ]);
-  return rows.length === 0 ? "<p>No file was listed.</p>" : table("Listed files", ["Path", "Bytes", "SHA-256"], rows);
+  if (rows.length === 0) return "<p>No file was listed.</p>";
+  return folded(`${rows.length} files`, table("Listed files", ["Path", "Bytes", "SHA-256"], rows));
 }
 
 function list(entries: readonly string[], nothing: string): Markup {

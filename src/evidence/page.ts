@@ -33,6 +33,11 @@ export function section(id: string, heading: string, content: Markup): Markup {
   return `<section aria-labelledby="${id}"><h2 id="${id}">${escapeXml(heading)}</h2>\n${content}\n</section>`;
 }
 
+/** Content that is folded away until it is asked for, without a script; paper shows it whole. */
+export function folded(summary: string, content: Markup): Markup {
+  return `<details><summary>${escapeXml(summary)}</summary>\n${content}\n</details>`;
+}
+
 /** A table with a caption; cells are text unless marked up already. */
 export function table(caption: string, head: readonly string[], rows: ReadonlyArray<readonly Cell[]>): Markup {
   const heads = head.map((text) => `<th scope="col">${escapeXml(text)}</th>`).join("");
@@ -49,6 +54,8 @@ export function badge(outcome: string): Markup {
   const kinds: Readonly<Record<string, string>> = {
     pass: "good",
     passed: "good",
+    gone: "good",
+    "still visible": "bad",
     fail: "bad",
     failed: "bad",
     incomplete: "open",
@@ -86,9 +93,14 @@ code{overflow-wrap:anywhere}
 code,pre{font-family:ui-monospace,monospace;font-size:.9rem}
 pre{background:var(--soft);padding:.75rem;overflow-x:auto;border:1px solid var(--line);border-radius:.4rem;overflow-wrap:normal}
 ins{color:var(--add);text-decoration:none}del{color:var(--cut);text-decoration:none}
-ol.timeline{list-style:none;margin:0;padding:0 0 0 1rem;border-left:3px solid var(--line)}
-ol.timeline li{margin:.4rem 0}
-ol.timeline li.outage{border-left:.5rem solid var(--bad);padding-left:.6rem;margin-left:-1.4rem}
-@media (max-width:40rem){thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}table,tbody,tr,th,td,caption{display:block}tbody tr{border-bottom:2px solid var(--line);padding:.4rem 0}th,td{border:0;padding:.1rem 0}td::before{content:attr(data-label) ": ";color:var(--dim)}}
-@media print{:root{--ink:#000;--paper:#fff;--soft:#fff;--line:#888;--dim:#333;--good:#000;--bad:#000;--open:#000;--add:#000;--cut:#000}section{break-inside:avoid-page}pre{white-space:pre-wrap}}
+ol.plain,ol.spans,ul.cards{list-style:none;margin:.5rem 0;padding:0}
+ol.spans li{margin:.6rem 0}
+.track{display:block;background:var(--soft);border-radius:.3rem;margin-top:.15rem}
+.bar{display:block;height:.9rem;min-width:3px;border-radius:.3rem;background:var(--good)}
+.bar.outage{background:repeating-linear-gradient(45deg,var(--bad) 0 6px,var(--paper) 6px 10px);outline:2px solid var(--bad)}
+ul.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(20rem,100%),1fr));gap:.75rem}
+ul.cards li{background:var(--soft);border:1px solid var(--line);border-radius:.5rem;padding:.6rem .75rem}
+summary{cursor:pointer;padding:.4rem 0;font-weight:600}
+@media (max-width:40rem){thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}table,tbody,caption{display:block}tbody tr{display:grid;grid-template-columns:1fr auto;border-bottom:2px solid var(--line);padding:.4rem 0}th,td{display:block;border:0;padding:.1rem 0;min-width:0}td{grid-column:1/-1}td:has(.badge){grid-column:2;grid-row:1}td:not(:has(.badge))::before{content:attr(data-label) ": ";color:var(--dim)}td:empty{display:none}}
+@media print{:root{--ink:#000;--paper:#fff;--soft:#fff;--line:#888;--dim:#333;--good:#000;--bad:#000;--open:#000;--add:#000;--cut:#000}section{break-inside:avoid-page}details::details-content{content-visibility:visible;block-size:auto}.bar{background:#000}pre{white-space:pre-wrap}}
 `;

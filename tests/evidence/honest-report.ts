@@ -110,9 +110,15 @@ export function honestReport(): Report {
       })),
     },
     timeline: [
-      { at_unix: 1_767_000_001, what: "services ready", seat: "control_plane" },
-      { at_unix: 1_767_000_004, what: "outage: server ended in flight", seat: "control_plane" },
-      { at_unix: 1_767_000_005, what: "server ready again", seat: "control_plane" },
+      { at_unix: 1_767_000_000, what: "preflight" },
+      { at_unix: 1_767_000_001, what: "services_ready" },
+      { at_unix: 1_767_000_001.2, what: "consumer_running" },
+      { at_unix: 1_767_000_002, what: "consumer_accepted" },
+      { at_unix: 1_767_000_002.1, what: "attempt_claimed" },
+      { at_unix: 1_767_000_004, what: "before_server_restart" },
+      { at_unix: 1_767_000_005, what: "server_recovered_original_run" },
+      { at_unix: 1_767_000_008, what: "managed_and_recovery_accepted" },
+      { at_unix: 1_767_000_009, what: "closed" },
     ],
   };
   return withVerdict(report);
