@@ -24,6 +24,7 @@ export interface Fixture {
   /** True for the name of a test file of this language. */
   readonly isTest: (name: string) => boolean;
   readonly git: string;
+  readonly gitStepMs: number;
   readonly python: string | null;
   readonly fixedBefore: FileIdentity;
   readonly files: Readonly<Record<string, string>>;
@@ -55,7 +56,7 @@ export async function createFixture(run: Run, python: string | null): Promise<Fi
   createPrivateFolder(run.space.registry);
   const names = python === null ? typescriptNames : pythonNames;
   const [tests, scaffold] = python === null ? [tsTests, tsScaffold] : [pythonTests, pythonScaffold];
-  if (tests.trim() === "") throw new Failure<HarnessCode>("canonical_clamp_tests_missing");
+  requireCanonicalTests(tests);
   const write = (name: string, text: string) => {
     mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
     writeFileSync(join(folder, name), text, { mode: 0o600, flag: "wx" });
@@ -73,7 +74,7 @@ export async function createFixture(run: Run, python: string | null): Promise<Fi
     ]),
   );
   const fixedBefore = fileIdentity(join(folder, names.fixedTest));
-  const fixture: Fixture = { ...names, folder, git, python, fixedBefore, files };
+  const fixture: Fixture = { ...names, folder, git, gitStepMs: run.limits.gitStepMs, python, fixedBefore, files };
   await commitAll(fixture, run.env);
   run.book.report["fixture"] = {
     path: folder,
@@ -97,6 +98,12 @@ export async function askGit(
   if (!result.started || result.code !== 0 || result.overflow)
     throw new Failure<HarnessCode>("fixture_git_read_failed");
   return result.stdout;
+}
+
+/** Refuses a fixed source that does not hold exactly the fixed tests. */
+export function requireCanonicalTests(source: string): void {
+  const tests = source.match(/^\s*(?:def test_\w+\(self\):|test\(")/gm) ?? [];
+  if (tests.length !== harnessLimits.fixedTests) throw new Failure<HarnessCode>("canonical_clamp_tests_missing");
 }
 
 /** Hash, inode and change time: a file edited and put back shows it. */
@@ -145,7 +152,7 @@ function git(fixture: Fixture, env: Record<string, string>, args: readonly strin
     args: [...args],
     cwd: fixture.folder,
     env,
-    timeoutMs: harnessLimits.gitStepMs,
+    timeoutMs: fixture.gitStepMs,
     maxOutputBytes: harnessLimits.gitOutputBytes,
   });
 }

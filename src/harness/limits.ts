@@ -7,7 +7,6 @@ export const harnessLimits = {
   defaultTimeoutS: 300,
   versionProbeMs: 15_000,
   versionChars: 512,
-  gitStepMs: 15_000,
   gitOutputBytes: mebibyte,
   httpBodyBytes: 2 * mebibyte,
   consumerStdoutBytes: 8 * mebibyte,
@@ -38,6 +37,7 @@ export interface RunLimits {
   readonly observationDeadlineMs: number;
   readonly recoveryExtraMs: number;
   readonly httpTimeoutMs: number;
+  readonly gitStepMs: number;
   readonly readinessMs: number;
   readonly testRunMs: number;
   readonly stopTermMs: number;
@@ -56,6 +56,7 @@ export function runLimits(
     observationDeadlineMs: pick("observationDeadlineMs", timeoutS * 1000),
     recoveryExtraMs: pick("recoveryExtraMs", 30_000),
     httpTimeoutMs: pick("httpTimeoutMs", 45_000),
+    gitStepMs: pick("gitStepMs", 15_000),
     readinessMs: pick("readinessMs", 45_000),
     testRunMs: pick("testRunMs", 30_000),
     stopTermMs: pick("stopTermMs", 10_000),
