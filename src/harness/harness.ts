@@ -75,7 +75,8 @@ export async function runAcceptance(given: AcceptOptions, doors: RunDoors = {}):
   }
 }
 
-function openRun(options: AcceptOptions, doors: RunDoors): Run & { readonly live: LiveFile } {
+/** Everything a run has before its first stage: folders, report, live file, seats and secrets. */
+export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readonly live: LiveFile } {
   const space = createWorkspace(options.outputDir);
   const book = new ReportBook({
     folder: space.root,
