@@ -6,12 +6,12 @@ import { decodeUtf8 } from "../base/bytes.ts";
 import { readRegularFile } from "../base/private-files.ts";
 import type { Report, Rule } from "../contract/report.ts";
 import { sentenceOf } from "../judge/codes.ts";
-import { decidingRule } from "../judge/verdict.ts";
 import { escapeXml } from "./junit.ts";
 import { evidenceLimits } from "./limits.ts";
 import type { LoadedReport } from "./load.ts";
 import { badge, folded, type Markup, page, section, table } from "./page.ts";
-import { type Span, spansOf } from "./spans.ts";
+import { results, summary } from "./summary.ts";
+import { timeline } from "./timeline-picture.ts";
 
 /** The page of a loaded report. */
 export function renderHtml(loaded: LoadedReport & { readonly report: Report }): string {
@@ -28,68 +28,6 @@ export function renderHtml(loaded: LoadedReport & { readonly report: Report }): 
     section("privacy", "Search for private text", privacy(report)),
     section("files", "Files this rests on", files(report)),
   ]);
-}
-
-function summary(report: Report, digest: string): Markup {
-  const decided = decidingRule(report.verdict?.rules ?? []);
-  const outcome = report.verdict?.outcome ?? report.state;
-  const why =
-    decided === undefined
-      ? "Every rule held."
-      : `${decided.rule}: ${decided.code === undefined ? decided.fact : sentenceOf(decided.code)} (${decided.code ?? decided.outcome}, about the ${decided.party ?? "run"})`;
-  const seconds = ((report.finished_at_unix ?? report.updated_at_unix) - report.started_at_unix).toFixed(1);
-  return [
-    "<header>",
-    `<h1>Acceptance run ${badge(outcome)}</h1>`,
-    `<p class="lead">${escapeXml(why)}</p>`,
-    `<p class="dim">Started ${escapeXml(instant(report.started_at_unix))}, took ${seconds} s, model ${escapeXml(report.model)} at effort ${escapeXml(report.effort)}.</p>`,
-    `<p class="dim">Digest of the report: <code>${escapeXml(digest)}</code></p>`,
-    "</header>",
-  ].join("\n");
-}
-
-/** The separate results of a run, each with what it rests on; good coding never stands for good recovery. */
-function results(report: Report): Markup {
-  const outcomes = new Map((report.verdict?.rules ?? []).map((rule) => [rule.rule, rule]));
-  const tests = (rule: string) => outcomes.get(rule)?.fact ?? "not run";
-  const ended = (section: Report["managed"]) => (section.passed ? "passed" : "failed");
-  const { consumer, managed, recovery } = report;
-  const rows: Array<[string, string, string]> = [
-    ["Consumer read through MCP", ended(consumer), consumer.failure ?? "receipts, bytes on disk and answer agree"],
-    ["Managed coding run", ended(managed), managed.failure ?? "one prompt, forced model and effort, fixture judged"],
-    ["Recovery through the outage", ended(recovery), recovery.failure ?? seenBefore(report)],
-    ["Fixed tests", outcomes.get("managed_fixed_tests")?.outcome ?? "incomplete", tests("managed_fixed_tests")],
-    [
-      "All tests, the added ones too",
-      outcomes.get("managed_all_tests")?.outcome ?? "incomplete",
-      tests("managed_all_tests"),
-    ],
-    ["Nothing private shown", outcomes.get("privacy")?.outcome ?? "incomplete", tests("privacy")],
-    ["Clean-up", outcomes.get("leftovers")?.outcome ?? "incomplete", cleanedUp(report)],
-  ];
-  const cards = rows.map(
-    ([name, outcome, fact]) =>
-      `<li><strong>${name}</strong> ${badge(outcome)}<p class="dim">${escapeXml(fact)}</p></li>`,
-  );
-  return `<ul class="cards">\n${cards.join("\n")}\n</ul>`;
-}
-
-/** What was seen before the outage; nothing is claimed about the time in between. */
-function seenBefore(report: Report): string {
-  const { recovery } = report;
-  const seen = [
-    `phase ${recovery["phase_before_disconnect"] ?? "unknown"}`,
-    `run ${recovery["run_state_before_disconnect"] ?? "unknown"}`,
-    `execution ${recovery["execution_state_before_disconnect"] ?? "unknown"}`,
-  ];
-  return `seen before it: ${seen.join(", ")}`;
-}
-
-function cleanedUp(report: Report): string {
-  const { cleanup } = report;
-  const names = ["server_stopped", "runner_stopped", "consumer_group_stopped"];
-  const stopped = names.map((name) => `${name.replaceAll("_", " ")}: ${cleanup[name] === true ? "yes" : "no"}`);
-  return `execution outcome ${cleanup["execution_outcome"] ?? "unknown"}; ${stopped.join(", ")}`;
 }
 
 const observers: ReadonlyArray<readonly [start: string, who: string]> = [
@@ -135,29 +73,6 @@ function seatsTable(report: Report): Markup {
   );
   if (rows.length === 0) return "<p>No seat was recorded.</p>";
   return table("The four seats of the run", ["Seat", "Kind", "Name", "Version", "SHA-256 of the program"], rows);
-}
-
-function timeline(report: Report): Markup {
-  const entries = report.timeline ?? [];
-  if (entries.length === 0) return "<p>No timeline was recorded.</p>";
-  const items = entries.map((entry) => {
-    const after = Math.max(0, entry.at_unix - report.started_at_unix).toFixed(2);
-    return `<li><span class="dim">+${after} s</span> ${escapeXml(entry.what)}</li>`;
-  });
-  return `${picture(spansOf(report))}\n${folded("Every checkpoint", `<ol class="plain">\n${items.join("\n")}\n</ol>`)}`;
-}
-
-/** Bars on one scale, drawn by the style sheet alone; each says its times in words too. */
-function picture(spans: readonly Span[]): Markup {
-  const whole = Math.max(...spans.map((span) => span.to), 0.01);
-  const percent = (seconds: number) => ((Math.max(0, seconds) / whole) * 100).toFixed(2);
-  const rows = spans.map((span) => {
-    const place = `margin-left:${percent(span.from)}%;width:${percent(span.to - span.from)}%`;
-    const words = `${span.from.toFixed(1)}–${span.to.toFixed(1)} s`;
-    const label = span.kind === "outage" ? `<strong>Outage: ${escapeXml(span.label)}</strong>` : escapeXml(span.label);
-    return `<li>${label} <span class="dim">${words}</span><span class="track" aria-hidden="true"><span class="bar ${span.kind}" style="${place}"></span></span></li>`;
-  });
-  return rows.length === 0 ? "" : `<ol class="spans">\n${rows.join("\n")}\n</ol>`;
 }
 
 function diff(folder: string, report: Report): Markup {
@@ -220,8 +135,4 @@ function files(report: Report): Markup {
 function list(entries: readonly string[], nothing: string): Markup {
   if (entries.length === 0) return `<p>${escapeXml(nothing)}</p>`;
   return `<ul>\n${entries.map((entry) => `<li>${escapeXml(entry)}</li>`).join("\n")}\n</ul>`;
-}
-
-function instant(unix: number): string {
-  return `${new Date(unix * 1000).toISOString().slice(0, 19)} UTC`.replace("T", " ");
 }
