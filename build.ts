@@ -1,8 +1,9 @@
 // Builds dist/proctor: one executable that loads nothing from the folder it is started in.
-//   bun build.ts                 this machine
-//   bun build.ts --target NAME   one of `targets` below
-//   bun build.ts --all           every target, SHA256SUMS and the SBOM, into dist/release
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+//   bun build.ts                       this machine
+//   bun build.ts --target NAME         one of `targets` below
+//   bun build.ts --all [--check-twice] every target with checksums, SBOM and man page, into dist/release
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 
 const root = import.meta.dir;
 
@@ -30,8 +31,24 @@ function commit(): string {
   return `${head.stdout.toString().trim()}${changed ? "-dirty" : ""}`;
 }
 
-/** Builds one target into `outfile`. Throws with Bun's own words when the build fails. */
+/**
+ * Builds one target into `outfile`. Throws with Bun's own words when the build fails.
+ * Bun writes the name of the output file into the executable, so equal bytes need an equal name; it also leaves its
+ * source maps beside it. Both are why the work is done in a folder of its own and the finished file is moved: a
+ * running test never meets half a file, and two builds at once do not meet.
+ */
 export function build(outfile: string, target?: Target): void {
+  mkdirSync(dirname(outfile), { recursive: true });
+  const folder = mkdtempSync(join(dirname(outfile), ".build-"));
+  try {
+    compile(join(folder, basename(outfile)), target);
+    renameSync(join(folder, basename(outfile)), outfile);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function compile(outfile: string, target: Target | undefined): void {
   const args = [
     process.execPath,
     "build",
@@ -61,68 +78,16 @@ export function binaryName(target: Target): string {
   return `proctor-${target}${target.startsWith("windows") ? ".exe" : ""}`;
 }
 
-function release(): void {
-  const folder = `${root}/dist/release`;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  for (const target of targets) {
-    build(`${folder}/${binaryName(target)}`, target);
-    process.stderr.write(`built ${target}\n`);
-  }
-  writeFileSync(`${folder}/proctor.cdx.json`, `${JSON.stringify(sbom(), null, 2)}\n`);
-  const sums = readdirSync(folder)
-    .filter((name) => !name.endsWith(".map"))
-    .sort()
-    .map(
-      (name) => `${new Bun.CryptoHasher("sha256").update(readFileSync(`${folder}/${name}`)).digest("hex")}  ${name}\n`,
-    );
-  writeFileSync(`${folder}/SHA256SUMS`, sums.join(""));
-}
-
-interface LockedPackage {
-  readonly version?: string;
-  readonly license?: string;
-  readonly integrity?: string;
-}
-
-/** CycloneDX 1.6: what is inside the executable, from the lockfile. */
-function sbom(): object {
-  const lock = JSON.parse(readFileSync(`${root}/package-lock.json`, "utf8")) as {
-    packages: Record<string, LockedPackage>;
-  };
-  const manifest = JSON.parse(readFileSync(`${root}/package.json`, "utf8")) as {
-    version: string;
-    dependencies: Record<string, string>;
-  };
-  const components = Object.keys(manifest.dependencies)
-    .map((name) => ({ name, ...lock.packages[`node_modules/${name}`] }))
-    .concat([{ name: "bun", ...lock.packages["node_modules/bun"] }])
-    .map((one) => ({
-      type: one.name === "bun" ? "platform" : "library",
-      name: one.name,
-      version: one.version,
-      purl: `pkg:npm/${one.name}@${one.version}`,
-      licenses: [{ license: { id: one.license ?? "MIT" } }],
-    }));
-  return {
-    bomFormat: "CycloneDX",
-    specVersion: "1.6",
-    version: 1,
-    metadata: { component: { type: "application", name: "proctor", version: manifest.version } },
-    components,
-  };
-}
-
 if (import.meta.main) {
   const words = process.argv.slice(2);
-  mkdirSync(`${root}/dist`, { recursive: true });
-  if (words[0] === "--all") release();
-  else {
+  const wrong = words.some((word) => word.startsWith("--") && !["--all", "--check-twice", "--target"].includes(word));
+  if (wrong) throw new Error("words: --target NAME, --all, --all --check-twice");
+  if (words.includes("--all")) {
+    const { release } = await import("./scripts/release.ts");
+    await release({ folder: `${root}/dist/release`, checkTwice: words.includes("--check-twice") });
+  } else {
     const target = words[0] === "--target" ? (words[1] as Target) : undefined;
     if (target !== undefined && !targets.includes(target)) throw new Error(`targets: ${targets.join(", ")}`);
-    // Built beside and renamed over, so that a running test never meets half a file.
-    const name = target === undefined ? "proctor" : binaryName(target);
-    build(`${root}/dist/.${name}.new`, target);
-    renameSync(`${root}/dist/.${name}.new`, `${root}/dist/${name}`);
+    build(`${root}/dist/${target === undefined ? "proctor" : binaryName(target)}`, target);
   }
 }

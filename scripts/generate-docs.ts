@@ -1,7 +1,8 @@
-// Writes docs/errors.md and docs/limits.md from the rooms' own tables, so that the pages cannot lag behind the code.
-//   bun scripts/generate-docs.ts           writes both
+// Writes docs/errors.md, docs/limits.md and docs/man/proctor.1 from the code's own tables, so that they cannot lag.
+//   bun scripts/generate-docs.ts           writes all three
 // `tests/architecture/docs.test.ts` fails when a page is not what this would write.
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { manPage } from "./man-page.ts";
 
 const root = `${import.meta.dir}/..`;
 const rooms = [
@@ -67,4 +68,6 @@ export async function limitsPage(): Promise<string> {
 if (import.meta.main) {
   writeFileSync(`${root}/docs/errors.md`, await errorsPage());
   writeFileSync(`${root}/docs/limits.md`, await limitsPage());
+  mkdirSync(`${root}/docs/man`, { recursive: true });
+  writeFileSync(`${root}/docs/man/proctor.1`, await manPage());
 }
