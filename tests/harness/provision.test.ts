@@ -219,7 +219,7 @@ test(
       expect(mapped).toEqual(Object.fromEntries(names.map((name) => [name, name])));
       expect(readFileSync(join(stage.run.space.root, "report.json"), "utf8")).not.toContain("canary");
     }
-    expect([...mappedNames].sort()).toEqual(
+    expect<string[]>([...mappedNames].sort()).toEqual(
       "ALL_PROXY CODEX_HOME CODEX_PATH HOME HTTPS_PROXY HTTP_PROXY NO_PROXY PATH SHELL SSL_CERT_DIR SSL_CERT_FILE USER all_proxy http_proxy https_proxy no_proxy".split(
         " ",
       ),
