@@ -63,15 +63,23 @@ async function finish(group: ProcessGroup, options: RunProgramOptions): Promise<
 
   await Promise.race([group.exited, over.promise]);
   clearTimeout(timer);
-  await Promise.race([outputs, over.promise, Bun.sleep(group.running() ? 0 : drainMs)]);
+  await within(Promise.race([outputs, over.promise]), group.running() ? 0 : drainMs);
   await group.stop(stopLimits);
-  await Promise.race([outputs, Bun.sleep(drainMs)]);
+  await within(outputs, drainMs);
   closing.resolve();
 
   const [stdout, stderr] = await outputs;
   const { code, signal } = await group.exited;
   const overflow = stdout.overflow || stderr.overflow;
   return { code, signal, stdout: stdout.bytes, stderr: stderr.bytes, timedOut, overflow, started: true };
+}
+
+/** Waits no longer than this; a timer left behind would keep this process alive after its work. */
+async function within(work: Promise<unknown>, ms: number): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, ms);
+  await Promise.race([work, late.promise]);
+  clearTimeout(timer);
 }
 
 async function feed(group: ProcessGroup, input: Uint8Array | string): Promise<void> {

@@ -26,6 +26,11 @@ export default defineStrictCommand({
       description: "Without a gate: how long the turn is held.",
       defaultText: "2500",
     },
+    python: {
+      type: "string",
+      valueHint: "FILE",
+      description: "Interpreter for its test run; found on PATH by default.",
+    },
     version: { type: "boolean", description: "Print name and version." },
   },
   async run({ args }) {
@@ -56,6 +61,7 @@ export default defineStrictCommand({
         gate: args.gate ?? null,
         paceMs: Number(pace),
         path: processEnvironment().PATH ?? "",
+        python: args.python ?? null,
         tempFolder,
         executable: executablePath(),
         exit: (code) => {

@@ -1,6 +1,6 @@
 // The disposable project: the fixed tests, a scaffold that fails them, two files to read, and a git repository.
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, isAbsolute, join } from "node:path";
 import alphaText from "../../fixtures/clamp/alpha.txt" with { type: "text" };
 import betaText from "../../fixtures/clamp/beta.txt" with { type: "text" };
 import pythonScaffold from "../../fixtures/clamp/clamp.py.txt" with { type: "text" };
@@ -32,19 +32,28 @@ export interface Fixture {
 
 const readFolder = "tests/fixtures/agent-loop-multi-file";
 
-/** python3 3.10 or newer on this PATH, else null. */
+/**
+ * python3 3.10 or newer on this PATH, else null. A version manager's launcher costs half a second a start, so the
+ * interpreter is asked where it lies itself and that file is used from then on.
+ */
 export async function findPython(path: string, cwd: string): Promise<string | null> {
   const python = Bun.which("python3", { PATH: path });
   if (python === null) return null;
   const asked = await runProgram({
     command: python,
-    args: ["-I", "-c", "import sys, unittest; sys.exit(0 if sys.version_info >= (3, 10) else 3)"],
+    args: [
+      "-I",
+      "-c",
+      "import sys, unittest; print(sys.executable); sys.exit(0 if sys.version_info >= (3, 10) else 3)",
+    ],
     cwd,
     env: { PATH: path },
     timeoutMs: harnessLimits.versionProbeMs,
     maxOutputBytes: 65_536,
   });
-  return asked.started && asked.code === 0 ? python : null;
+  if (!asked.started || asked.code !== 0) return null;
+  const itself = new TextDecoder().decode(asked.stdout).trim();
+  return isAbsolute(itself) && existsSync(itself) ? itself : python;
 }
 
 /** Writes the project and commits it. The fixed file's hash is taken before git, server or agent run. */

@@ -2,11 +2,9 @@
 // where it can; clean-up always runs; the verdict is the judge's, from facts alone.
 
 import { tmpdir } from "node:os";
-import { sha256FileHex } from "../base/bytes.ts";
 import type { ProcessId } from "../base/census.ts";
 import { codeOf, Failure } from "../base/failure.ts";
 import { Secret } from "../base/secret.ts";
-import { executablePath } from "../base/self.ts";
 import { judgeReport, runPassed } from "../judge/verdict.ts";
 import { scanCanaries } from "./canaries.ts";
 import { CensusRecord } from "./census-record.ts";
@@ -22,7 +20,7 @@ import { startModel } from "./model-seat.ts";
 import { provision } from "./provision.ts";
 import { type Fields, ReportBook } from "./report-book.ts";
 import type { AcceptOptions, Run } from "./run.ts";
-import { describeSeats, planSeats, resolveSeatPaths } from "./seats.ts";
+import { describeSeats, executableDigest, planSeats, resolveSeatPaths } from "./seats.ts";
 import { childEnvironment, createOutputFolder, createWorkspace } from "./workspace.ts";
 
 export interface RunDoors {
@@ -33,6 +31,8 @@ export interface RunDoors {
   readonly subreaper?: boolean;
   readonly onPhase?: (phase: string) => void;
   readonly onFolder?: (path: string) => void;
+  /** The interpreter of the fixture, once it is known. */
+  readonly python?: string | null;
   /** Aborts with the code the run has to end with. */
   readonly stop?: AbortSignal;
 }
@@ -60,7 +60,7 @@ export async function runAcceptance(given: AcceptOptions, doors: RunDoors = {}):
   try {
     const root = createOutputFolder(options.outputDir);
     doors.onFolder?.(root);
-    const run = openRun({ ...options, outputDir: root }, doors);
+    const run = openRun({ ...options, outputDir: root }, { ...doors, python });
     try {
       await stages(run, python);
     } catch (error) {
@@ -82,7 +82,7 @@ export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readon
     folder: space.root,
     hostJobId: options.hostJobId,
     sourceHead: options.program.commit,
-    scriptSha256: sha256FileHex(executablePath()),
+    scriptSha256: executableDigest(),
     ...(doors.onPhase === undefined ? {} : { onPhase: doors.onPhase }),
   });
   const owners = doors.front === undefined ? [ownId()] : [ownId(), doors.front];
@@ -95,7 +95,7 @@ export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readon
     book,
     space,
     env: childEnvironment(options.environment, space, options.account),
-    plan: planSeats(options),
+    plan: planSeats(options, doors.python ?? null),
     census: new CensusRecord({ live, wholeTree: doors.subreaper === true, litterFolder: tmpdir() }),
     canaries: [],
     services: { url: "", port: 0, project: "", server: null, runner: null, model: null, logs: [] },

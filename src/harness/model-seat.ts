@@ -31,7 +31,7 @@ export function modelSeat(options: AcceptOptions, self: Pick<Seat, "version" | "
 export async function startModel(run: Run, language: "python" | "typescript"): Promise<void> {
   if (!needsModel(run.options)) return;
   const portFile = join(run.space.private, "model-port");
-  const files = ["--port-file", portFile, "--gate", gatePath(run)];
+  const files = ["--port-file", portFile, "--gate", gatePath(run.space.root)];
   const group = startProgram(run, ["standin", "model", "--scenario", `acceptance-${language}`, ...files]);
   run.census.note(group.id, "model");
   run.services.model = { baseUrl: "", group };
@@ -49,9 +49,15 @@ export async function startModel(run: Run, language: "python" | "typescript"): P
   createPrivateFile(join(run.space.codexHome, "config.toml"), configFile(baseUrl));
 }
 
-/** Lets the held turn go on; once is enough. */
+/** Lets the held turn go on, that of the scripted model or of the stand-in agent; once is enough. */
 export function openGate(run: Run): void {
-  if (run.services.model !== null && !existsSync(gatePath(run))) createPrivateFile(gatePath(run), "");
+  const path = gatePath(run.space.root);
+  if (!existsSync(path)) createPrivateFile(path, "");
+}
+
+/** The file a held turn waits for. */
+export function gatePath(root: string): string {
+  return join(root, "private", "turn-gate");
 }
 
 /** Ends the endpoint; without one there is nothing to end. */
@@ -99,10 +105,6 @@ function provider(baseUrl: string): ReadonlyArray<readonly [string, string | num
     ["request_max_retries", 0],
     ["stream_max_retries", 0],
   ];
-}
-
-function gatePath(run: Run): string {
-  return join(run.space.private, "model-gate");
 }
 
 function startProgram(run: Run, words: readonly string[]): ProcessGroup {

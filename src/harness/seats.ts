@@ -10,7 +10,7 @@ import { executablePath, selfCommand } from "../base/self.ts";
 import { realAdapterName, realAdapterVersion, type Seat, type Seats } from "../contract/report.ts";
 import type { HarnessCode } from "./codes.ts";
 import { harnessLimits } from "./limits.ts";
-import { modelSeat } from "./model-seat.ts";
+import { gatePath, modelSeat } from "./model-seat.ts";
 import type { AcceptOptions } from "./run.ts";
 
 export interface Program {
@@ -53,9 +53,10 @@ export function resolveSeatPaths(options: AcceptOptions): AcceptOptions {
   return resolved;
 }
 
-/** The command line of each seat. */
-export function planSeats(options: AcceptOptions): SeatPlan {
+/** The command line of each seat. A stand-in agent holds its turn until the gate opens. */
+export function planSeats(options: AcceptOptions, python: string | null): SeatPlan {
   const { binDir, codexPath, adapterScript, nodePath, misbehave } = options;
+  const held = ["--gate", gatePath(options.outputDir), ...(python === null ? [] : ["--python", python])];
   const bad = (name: string | undefined) => (name === undefined ? [] : ["--misbehave", name]);
   return {
     server:
@@ -72,9 +73,17 @@ export function planSeats(options: AcceptOptions): SeatPlan {
         : { command: codexPath, args: ["exec"] },
     adapter:
       adapterScript === undefined
-        ? selfCommand(["standin", "agent", ...bad(misbehave.agent)])
+        ? selfCommand(["standin", "agent", ...held, ...bad(misbehave.agent)])
         : { command: nodePath ?? "node", args: [adapterScript] },
   };
+}
+
+let ownDigest: string | null = null;
+
+/** Digest of this executable: more than a hundred megabytes, so it is read once. */
+export function executableDigest(): string {
+  ownDigest ??= sha256FileHex(executablePath());
+  return ownDigest;
 }
 
 /** Asks every real program for its version, reads the adapter's package, and says who sits where. */
@@ -83,8 +92,7 @@ export async function describeSeats(
   env: Record<string, string>,
 ): Promise<{ seats: Seats; binaries: Record<string, unknown>; codex: unknown; adapter: unknown }> {
   const { binDir, codexPath, program } = options;
-  const path = executablePath();
-  const self = { version: program.version, path, sha256: sha256FileHex(path) };
+  const self = { version: program.version, path: executablePath(), sha256: executableDigest() };
   const probe = async (file: string) => ({
     path: file,
     version: await programVersion(file, env, options.outputDir),

@@ -23,6 +23,6 @@ export const runnerLimits = {
   maxReadFileBytes: 8 * 1024 * 1024,
   maxReadRangeBytes: 192 * 1024,
   maxWriteBytes: 64 * 1024,
-  reconnectMs: [1000, 2000, 5000, 10_000, 30_000],
+  reconnectMs: [100, 300, 1000, 2000, 5000, 10_000, 30_000],
   settledConnectionMs: 60_000,
 } as const;

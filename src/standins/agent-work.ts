@@ -89,6 +89,8 @@ export function editProject(folder: string, name: AgentMisbehaviour): void {
 export interface TestRunOptions {
   readonly folder: string;
   readonly path: string;
+  /** The interpreter, when it is known already. */
+  readonly python: string | null;
   readonly tempFolder: string;
   /** This executable, which is also the test runner of the TypeScript project. */
   readonly executable: string;
@@ -96,9 +98,9 @@ export interface TestRunOptions {
 
 /** Runs all tests of the project; true when they passed. */
 export async function runTests(options: TestRunOptions): Promise<boolean> {
-  const { folder, path, tempFolder, executable } = options;
+  const { folder, path, tempFolder, executable, python: known } = options;
   const isPython = languageOf(folder) === python;
-  const command = isPython ? Bun.which("python3", { PATH: path }) : executable;
+  const command = isPython ? (known ?? Bun.which("python3", { PATH: path })) : executable;
   if (command === null) return false;
   const result = await runProgram({
     command,

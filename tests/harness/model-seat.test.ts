@@ -75,7 +75,7 @@ test("the endpoint answers while it is needed, the gate is made once, and nothin
     expect(await answer.text()).toContain("response.completed");
     openGate(run);
     openGate(run);
-    expect(existsSync(join(space.private, "model-gate"))).toBe(true);
+    expect(existsSync(join(space.private, "turn-gate"))).toBe(true);
   } finally {
     await stopModel(run);
   }

@@ -21,6 +21,7 @@ test("runAgent() edits nothing before the gate file exists and ends its turn aft
     misbehave: "honest",
     gate: `${dir.path}/gate`,
     paceMs: 0,
+    python: null,
     path: "/usr/bin:/bin",
     tempFolder: dir.path,
     executable: process.execPath,
