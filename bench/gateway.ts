@@ -4,9 +4,9 @@ import { openGateway } from "../src/gateway/gateway.ts";
 import { echoUpstream } from "./gateway-server.ts";
 import { type BenchRow, median, quantile, row, spreadOf } from "./measure.ts";
 
-const rounds = 5;
-const messages = 6_000;
-const warmUp = 500;
+const rounds = 15;
+const roundMs = 500;
+const warmUpMs = 1_000;
 const revocations = 30;
 
 interface Sample {
@@ -52,50 +52,63 @@ async function connectEcho(port: number, bearer: string | undefined): Promise<Ec
   };
 }
 
-/** A fresh server, `clients` connections, and messages in lockstep on each of them. */
-async function measure(kind: "ws" | "gateway", clients: number): Promise<Sample> {
+interface Side extends AsyncDisposable {
+  round(): Promise<Sample>;
+}
+
+/** One server in a process of its own, `clients` connections to it, warmed up; both sides have the same client. */
+async function openSide(kind: "ws" | "gateway", clients: number): Promise<Side> {
   const server = Bun.spawn([process.execPath, `${import.meta.dir}/gateway-server.ts`, kind], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "inherit",
   });
-  try {
-    const told = await server.stdout.getReader().read();
-    const { port, bearers } = JSON.parse(new TextDecoder().decode(told.value));
-    const echoes = await Promise.all(Array.from({ length: clients }, (_, at) => connectEcho(port, bearers[at])));
-    await drive(echoes, warmUp);
-    const started = performance.now();
-    const times = await drive(echoes, messages);
-    const rate = (times.length / (performance.now() - started)) * 1_000;
-    for (const echo of echoes) echo.close();
-    return { rate, p99: quantile(times, 0.99) };
-  } finally {
-    server.kill();
-    await server.exited;
-  }
+  const told = await server.stdout.getReader().read();
+  const { port, bearers } = JSON.parse(new TextDecoder().decode(told.value));
+  const echoes = await Promise.all(Array.from({ length: clients }, (_, at) => connectEcho(port, bearers[at])));
+  await drive(echoes, warmUpMs);
+  return {
+    async round() {
+      const started = performance.now();
+      const times = await drive(echoes, roundMs);
+      return { rate: (times.length / (performance.now() - started)) * 1_000, p99: quantile(times, 0.99) };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const echo of echoes) echo.close();
+      server.kill();
+      await server.exited;
+    },
+  };
 }
 
-async function drive(echoes: readonly Echo[], total: number): Promise<number[]> {
+/** Messages in lockstep on each connection, for the named time. */
+async function drive(echoes: readonly Echo[], forMs: number): Promise<number[]> {
   const times: number[] = [];
-  const each = Math.ceil(total / echoes.length);
+  const end = performance.now() + forMs;
   await Promise.all(
     echoes.map(async (echo) => {
-      for (let sent = 0; sent < each; sent++) {
-        const started = performance.now();
+      let started = performance.now();
+      while (started < end) {
         await echo.trip();
-        times.push(performance.now() - started);
+        const arrived = performance.now();
+        times.push(arrived - started);
+        started = arrived;
       }
     }),
   );
   return times;
 }
 
+/** Rounds of both sides in turn, each round beginning with the other one; the verdict is the median of their ratios. */
 async function echoRows(clients: number): Promise<BenchRow[]> {
   const floor: Sample[] = [];
   const ours: Sample[] = [];
+  await using ws = await openSide("ws", clients);
+  await using gateway = await openSide("gateway", clients);
   for (let round = 0; round < rounds; round++) {
-    floor.push(await measure("ws", clients));
-    ours.push(await measure("gateway", clients));
+    if (round % 2 === 0) floor.push(await ws.round());
+    ours.push(await gateway.round());
+    if (round % 2 === 1) floor.push(await ws.round());
   }
   const name = `gateway echo, 200 B, ${clients} ${clients === 1 ? "client" : "clients"}`;
   const rates = ours.map((one, at) => one.rate / floor[at]!.rate);

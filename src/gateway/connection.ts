@@ -3,14 +3,16 @@
 import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
 import type { AuditLog } from "./audit-log.ts";
-import type { Coordinator, Session } from "./coordinator.ts";
+import type { Coordinator } from "./coordinator.ts";
 import type { Grant } from "./credentials.ts";
-import { closeFrame, FrameReader, frame, textFrame } from "./frames.ts";
+import { closeFrame, frame } from "./frame-writer.ts";
+import { FrameReader } from "./frames.ts";
 import { parseHead, type RequestHead } from "./head.ts";
 import { type ConnectionLimits, gatewayLimits } from "./limits.ts";
 import type { Rights } from "./permissions.ts";
 import { refusalAnswer, type UpgradeRefusal } from "./refusals.ts";
 import { SendQueue } from "./send-queue.ts";
+import type { Session } from "./session.ts";
 import { type Gatekeeper, type HostRule, judgeUpgrade } from "./upgrade.ts";
 
 const acceptSuffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -103,12 +105,15 @@ class Connection {
       onOverflow: () => this.#socket.destroy(),
     });
     this.#queue = queue;
-    const send = (text: string) => void queue.send(textFrame(text));
+    const send = (bytes: Buffer) => void queue.send(bytes);
     const session = coordinator.attach({ clientId: grant.clientId, rights, send, close: (code) => this.close(code) });
     this.#session = session;
     this.#reader = new FrameReader(
       {
-        text: (message) => coordinator.receive(session, message),
+        text: (message) => {
+          // What follows in the same chunk after a close is nobody's.
+          if (this.#phase === "open") coordinator.receive(session, message);
+        },
         ping: (payload) => void queue.send(frame(10, payload)),
         pong: () => {},
         close: (code) => this.close(code),

@@ -98,7 +98,7 @@ function status({ gateway, addresses }: Operator): unknown {
     health: "ready",
     addresses,
     connections: gateway.connections(),
-    clients: Object.fromEntries(gateway.coordinator.counts),
+    clients: gateway.coordinator.counts(),
   };
 }
 

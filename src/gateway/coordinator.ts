@@ -1,22 +1,18 @@
-// Many clients in front of one upstream: an id space each, rights by method, one controller a thread, notifications
-// only to those attached, server requests only to approvers, answered once and replayed after a resume.
+// Many clients in front of one upstream: an id space each, rights by method, one controller a thread, and
+// notifications only to those who follow the thread they are about.
 import { type Clock, systemClock } from "../base/clock.ts";
 import { isRecord, parseJson } from "../base/json.ts";
 import { carriesCredential } from "./application-secrets.ts";
+import { Approvals } from "./approvals.ts";
 import type { AuditLog } from "./audit-log.ts";
+import { textFrame } from "./frame-writer.ts";
 import { Leases } from "./lease.ts";
-import { gatewayLimits } from "./limits.ts";
-import { needsLease, rightFor } from "./method-table.ts";
-import type { Permission, Rights } from "./permissions.ts";
+import { isId, isParams, type MessageId, splitAnswer, threadOf } from "./messages.ts";
+import { followsThread, needsLease, rightFor } from "./method-table.ts";
+import type { Permission } from "./permissions.ts";
 import { errorMessage, type MessageError } from "./refusals.ts";
+import { Account, type ClientPort, Session } from "./session.ts";
 import type { OpenUpstream, UpstreamLink } from "./upstream.ts";
-
-export interface ClientPort {
-  readonly clientId: string;
-  readonly rights: Rights;
-  send(text: string): void;
-  close(code: number): void;
-}
 
 export interface CoordinatorOptions {
   readonly upstream: OpenUpstream;
@@ -25,53 +21,44 @@ export interface CoordinatorOptions {
   readonly clock?: Clock;
   readonly leaseMs?: number;
   readonly approvalWaitMs?: number;
+  readonly maxPendingBytes?: number;
   readonly audit?: AuditLog;
 }
 
 interface Call {
   readonly session: Session | null;
-  readonly id: unknown;
+  readonly id: MessageId;
   readonly method: string;
   readonly threadId: string | undefined;
+  /** What it holds of its client's account. */
+  readonly bytes: number;
   readonly done?: (answer: Record<string, unknown>) => void;
 }
 
-interface Approval {
-  readonly id: string | number;
-  readonly threadId: string;
-  readonly text: string;
-  timer: ReturnType<typeof setTimeout> | null;
-}
-
-/** One client's place behind the gateway. */
-export class Session {
-  readonly port: ClientPort;
-  readonly threads = new Set<string>();
-  readonly waiting = new Set<string>();
-  initialized = false;
-  attached = false;
-  pending = 0;
-  constructor(port: ClientPort) {
-    this.port = port;
-  }
-}
+const upstreamEnded = { error: { code: -32000, message: "upstream ended", data: { name: "busy" } } };
 
 export class Coordinator {
   readonly #options: CoordinatorOptions;
   clientHome: string;
   readonly #sessions = new Set<Session>();
+  readonly #accounts = new Map<string, Account>();
   readonly #calls = new Map<number, Call>();
-  readonly #approvals = new Map<string, Approval>();
+  readonly #approvals: Approvals;
   readonly leases: Leases<Session>;
-  readonly counts = new Map<string, Record<string, number>>();
   #nextId = 1;
-  #link: Promise<UpstreamLink> | null = null;
+  #opening: Promise<UpstreamLink> | null = null;
+  #link: UpstreamLink | null = null;
   #hello: Promise<Record<string, unknown>> | null = null;
   #status: unknown = { status: "disabled", serverName: "proctor", installationId: null, environmentId: null };
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
     this.clientHome = options.clientHome;
+    this.#approvals = new Approvals({
+      sessions: this.#sessions,
+      tell: (message) => this.#tell(message),
+      ...(options.approvalWaitMs === undefined ? {} : { waitMs: options.approvalWaitMs }),
+    });
     this.leases = new Leases({
       clock: options.clock ?? systemClock,
       ...(options.leaseMs === undefined ? {} : { leaseMs: options.leaseMs }),
@@ -79,7 +66,9 @@ export class Coordinator {
   }
 
   attach(port: ClientPort): Session {
-    const session = new Session(port);
+    const account = this.#accounts.get(port.clientId) ?? new Account(this.#options.maxPendingBytes);
+    this.#accounts.set(port.clientId, account);
+    const session = new Session(port, account);
     this.#sessions.add(session);
     return session;
   }
@@ -88,7 +77,12 @@ export class Coordinator {
   detach(session: Session): void {
     if (!this.#sessions.delete(session)) return;
     this.leases.releaseAll(session);
-    for (const approval of this.#approvals.values()) this.#armExpiry(approval);
+    this.#approvals.reconsider();
+  }
+
+  /** Calls by client id and class of method. */
+  counts(): Record<string, Record<string, number>> {
+    return Object.fromEntries([...this.#accounts].map(([clientId, account]) => [clientId, account.counts]));
   }
 
   /** One text message of a client. Never throws for what the client sent. */
@@ -96,11 +90,11 @@ export class Coordinator {
     const message = parseJson(text);
     if (message === undefined) return this.#refuse(session, null, "parse_error");
     const id = isRecord(message) ? message.id : undefined;
-    if (carriesCredential(message)) return this.#refuse(session, id, "unauthenticated");
+    if (carriesCredential(message, text)) return this.#refuse(session, id, "unauthenticated");
     if (!isRecord(message)) return this.#refuse(session, null, "invalid_request");
     if (!("method" in message)) return this.#answer(session, message);
     if (typeof message.method !== "string" || ("params" in message && !isParams(message.params)))
-      return this.#refuse(session, isId(id) ? id : null, "invalid_request");
+      return this.#refuse(session, id, "invalid_request");
     if (!("id" in message)) return this.#notification(session, message.method);
     if (!isId(id)) return this.#refuse(session, null, "invalid_request");
     this.#call(session, { id, method: message.method, params: isRecord(message.params) ? message.params : undefined });
@@ -110,33 +104,41 @@ export class Coordinator {
     if (method === "initialized" && session.initialized) session.attached = true;
   }
 
+  #answer(session: Session, message: Record<string, unknown>): undefined {
+    const fault = this.#approvals.answer(session, message);
+    if (fault !== null) this.#refuse(session, message.id, fault);
+  }
+
   #call(
     session: Session,
-    call: { id: string | number; method: string; params: Record<string, unknown> | undefined },
+    call: { id: MessageId; method: string; params: Record<string, unknown> | undefined },
   ): undefined {
     const { id, method } = call;
     if (method === "initialize") return void this.#initialize(session, id);
     const right = rightFor(method, this.#options.allowedMethods);
-    this.#count(session, right ?? "unknown");
+    session.account.count(right ?? "unknown");
     if (right === undefined || !session.initialized) return this.#refuse(session, id, "invalid_request", method);
     if (!session.port.rights.has(right)) return this.#refuse(session, id, "unauthorized", method);
     const threadId = threadOf(call.params);
     if (threadId !== undefined && needsLease(method, right) && !this.leases.claim(threadId, session))
       return this.#refuse(session, id, "controller_required", method);
-    if (session.pending >= gatewayLimits.maxPendingCalls) return this.#refuse(session, id, "busy", method);
     // An observer attaches by resuming and must not change the thread's settings on the way.
     const plain = method === "thread/resume" && !session.port.rights.has("interact");
-    session.pending++;
-    void this.#forward({ session, id, method, threadId }, plain ? { threadId } : call.params);
+    const own = this.#nextId++;
+    const text = JSON.stringify({ id: own, method, params: plain ? { threadId } : call.params });
+    const bytes = Buffer.byteLength(text);
+    if (!session.account.take(bytes)) return this.#refuse(session, id, "busy", method);
+    this.#calls.set(own, { session, id, method, threadId, bytes });
+    this.#forward(own, text);
   }
 
-  async #initialize(session: Session, id: string | number): Promise<undefined> {
+  async #initialize(session: Session, id: MessageId): Promise<undefined> {
     if (session.initialized) return this.#refuse(session, id, "invalid_request");
     session.initialized = true;
     try {
       const result = await this.#upstreamHello();
-      session.port.send(JSON.stringify({ id, result: { ...result, codexHome: this.clientHome } }));
-      session.port.send(JSON.stringify({ method: "remoteControl/status/changed", params: this.#status }));
+      session.say(JSON.stringify({ id, result: { ...result, codexHome: this.clientHome } }));
+      session.say(JSON.stringify({ method: "remoteControl/status/changed", params: this.#status }));
     } catch {
       // The upstream is not there: the client is told and may try again.
       session.initialized = false;
@@ -152,7 +154,9 @@ export class Coordinator {
       };
       const done = (answer: Record<string, unknown>) =>
         isRecord(answer.result) ? resolve(answer.result) : reject(new Error("refused"));
-      void this.#forward({ session: null, id: null, method: "initialize", threadId: undefined, done }, params);
+      const own = this.#nextId++;
+      this.#calls.set(own, { session: null, id: own, method: "initialize", threadId: undefined, bytes: 0, done });
+      this.#forward(own, JSON.stringify({ id: own, method: "initialize", params }));
     });
     this.#hello.then(
       () => this.#tell({ method: "initialized" }),
@@ -163,184 +167,131 @@ export class Coordinator {
     return this.#hello;
   }
 
-  async #forward(call: Call, params: unknown): Promise<void> {
-    const id = this.#nextId++;
-    this.#calls.set(id, call);
+  /** Sends the text of call `own`; one that cannot be sent is answered as an upstream that ended. */
+  #forward(own: number, text: string): void {
+    const failed = () => this.#settle(own, upstreamEnded);
+    if (this.#link === null) {
+      this.#open()
+        .then((link) => link.send(text))
+        .catch(failed);
+      return;
+    }
     try {
-      (await this.#open()).send(
-        JSON.stringify({ id, method: call.method, ...(params === undefined ? {} : { params }) }),
-      );
+      this.#link.send(text);
     } catch {
-      this.#settle(id, { error: { code: -32000, message: "upstream unreachable", data: { name: "busy" } } });
+      failed();
     }
   }
 
   #open(): Promise<UpstreamLink> {
-    this.#link ??= this.#options
+    this.#opening ??= this.#options
       .upstream({ message: (text) => this.#fromUpstream(text), closed: () => this.#upstreamClosed() })
-      .catch((error: unknown) => {
-        this.#link = null;
-        throw error;
-      });
-    return this.#link;
+      .then(
+        (link) => {
+          this.#link = link;
+          return link;
+        },
+        (error: unknown) => {
+          this.#opening = null;
+          throw error;
+        },
+      );
+    return this.#opening;
   }
 
   #tell(message: unknown): void {
-    this.#link?.then((link) => link.send(JSON.stringify(message))).catch(() => this.#upstreamClosed());
+    this.#opening?.then((link) => link.send(JSON.stringify(message))).catch(() => this.#upstreamClosed());
   }
 
   #fromUpstream(text: string): void {
+    const split = splitAnswer(text);
+    const call = split === null ? undefined : this.#calls.get(split.id);
+    // Most answers only change their id on the way; one that leads to a thread is read.
+    if (split !== null && call?.session != null && !followsThread(call.method)) {
+      this.#close(split.id, call);
+      if (this.#sessions.has(call.session)) call.session.say(`{"id":${JSON.stringify(call.id)}${split.tail}`);
+      return;
+    }
     const message = parseJson(text);
     if (!isRecord(message)) return;
-    if (typeof message.method !== "string") {
-      if (typeof message.id === "number") this.#settle(message.id, message);
-      return;
-    }
+    if (typeof message.method === "string") this.#spoken(message, message.method, text);
+    else if (typeof message.id === "number") this.#settle(message.id, message);
+  }
+
+  /** A request or notification of the upstream. */
+  #spoken(message: Record<string, unknown>, method: string, text: string): void {
     const threadId = threadOf(message.params);
     if (isId(message.id)) {
-      this.#serverRequest({ id: message.id, threadId, text });
+      this.#approvals.ask({ id: message.id, threadId, text });
       return;
     }
-    if (message.method === "remoteControl/status/changed") this.#status = message.params;
+    if (method === "remoteControl/status/changed") this.#status = message.params;
     if (threadId !== undefined) this.leases.renew(threadId);
-    if (message.method === "serverRequest/resolved" && isRecord(message.params)) this.#drop(message.params.requestId);
-    if (message.method === "thread/closed") this.#dropThread(threadId);
+    if (method === "serverRequest/resolved" && isRecord(message.params))
+      this.#approvals.settle(message.params.requestId);
+    if (method === "thread/closed") this.#approvals.settleThread(threadId);
+    let bytes: Buffer | null = null; // encoded once for all who see it
     for (const session of this.#sessions) {
-      if (!session.attached || !maySee(session, message.method, threadId)) continue;
-      session.port.send(text);
+      if (!session.attached || !maySee(session, method, threadId)) continue;
+      bytes ??= textFrame(text);
+      session.port.send(bytes);
     }
   }
 
-  #settle(id: number, answer: Record<string, unknown>): void {
-    const call = this.#calls.get(id);
+  #close(own: number, call: Call): void {
+    this.#calls.delete(own);
+    call.session?.account.giveBack(call.bytes);
+  }
+
+  #settle(own: number, answer: Record<string, unknown>): void {
+    const call = this.#calls.get(own);
     if (call === undefined) return;
-    this.#calls.delete(id);
+    this.#close(own, call);
     call.done?.(answer);
     const { session } = call;
-    if (session === null) return;
-    session.pending--;
-    if (!this.#sessions.has(session)) return;
+    if (session === null || !this.#sessions.has(session)) return;
     const body = "error" in answer ? { error: answer.error } : { result: answer.result ?? null };
-    session.port.send(JSON.stringify({ id: call.id, ...body }));
+    session.say(JSON.stringify({ id: call.id, ...body }));
     if (!("error" in answer)) this.#follow(session, call, answer.result);
   }
 
   /** A client follows a thread it started, read, resumed or forked; what waits for approval comes after that. */
   #follow(session: Session, call: Call, result: unknown): void {
-    if (!["thread/start", "thread/resume", "thread/read", "thread/fork"].includes(call.method)) return;
+    if (!followsThread(call.method)) return;
     const threadId = threadOf(result) ?? call.threadId;
     if (threadId === undefined) return;
     session.threads.add(threadId);
-    if (call.method === "thread/read") return;
-    for (const approval of this.#approvals.values()) if (approval.threadId === threadId) this.#offer(session, approval);
-  }
-
-  #serverRequest(request: { id: string | number; threadId: string | undefined; text: string }): undefined {
-    const { id, threadId, text } = request;
-    if (threadId === undefined || this.#approvals.size >= gatewayLimits.maxPendingApprovals) return this.#expire(id);
-    const approval: Approval = { id, threadId, text, timer: null };
-    this.#approvals.set(keyOf(id), approval);
-    for (const session of this.#sessions) if (session.threads.has(threadId)) this.#offer(session, approval);
-    this.#armExpiry(approval);
-  }
-
-  #offer(session: Session, approval: Approval): void {
-    if (!session.port.rights.has("approve") || session.waiting.has(keyOf(approval.id))) return;
-    session.waiting.add(keyOf(approval.id));
-    session.port.send(approval.text);
-    if (approval.timer !== null) clearTimeout(approval.timer);
-    approval.timer = null;
-  }
-
-  /** With nobody who may answer, a request is kept for the named time and then failed. */
-  #armExpiry(approval: Approval): void {
-    const answerable = [...this.#sessions].some((session) => session.waiting.has(keyOf(approval.id)));
-    if (answerable || approval.timer !== null) return;
-    const waitMs = this.#options.approvalWaitMs ?? gatewayLimits.approvalWaitMs;
-    approval.timer = setTimeout(() => {
-      this.#drop(approval.id);
-      this.#expire(approval.id);
-    }, waitMs);
-  }
-
-  #expire(id: string | number): undefined {
-    this.#tell({ id, error: { code: -32000, message: "no client may answer", data: { name: "busy" } } });
-  }
-
-  #answer(session: Session, message: Record<string, unknown>): undefined {
-    const { id } = message;
-    if (!isId(id) || "result" in message === "error" in message)
-      return this.#refuse(session, isId(id) ? id : null, "invalid_request");
-    if (!session.port.rights.has("approve")) return this.#refuse(session, id, "unauthorized");
-    if (!session.waiting.has(keyOf(id)) || !this.#approvals.has(keyOf(id)))
-      return this.#refuse(session, id, "invalid_request");
-    this.#drop(id);
-    this.#tell("error" in message ? { id, error: message.error } : { id, result: message.result });
-  }
-
-  #drop(id: unknown): void {
-    const approval = this.#approvals.get(keyOf(id));
-    if (approval?.timer != null) clearTimeout(approval.timer);
-    this.#approvals.delete(keyOf(id));
-    for (const session of this.#sessions) session.waiting.delete(keyOf(id));
-  }
-
-  #dropThread(threadId: string | undefined): void {
-    for (const approval of [...this.#approvals.values()]) if (approval.threadId === threadId) this.#drop(approval.id);
+    if (call.method !== "thread/read") this.#approvals.replay(session, threadId);
   }
 
   /** Pending calls are answered, clients are told to come again; the next one opens a new upstream. */
   #upstreamClosed(): void {
-    if (this.#link === null) return;
+    if (this.#opening === null) return;
+    this.#opening = null;
     this.#link = null;
     this.#hello = null;
     this.#options.audit?.note({ event: "upstream", reason: "closed" });
-    const error = { code: -32000, message: "upstream ended", data: { name: "busy" } };
-    for (const id of [...this.#calls.keys()]) this.#settle(id, { error });
-    for (const approval of [...this.#approvals.values()]) this.#drop(approval.id);
+    for (const own of [...this.#calls.keys()]) this.#settle(own, upstreamEnded);
+    this.#approvals.clear();
     this.leases.clear();
     for (const session of [...this.#sessions]) session.port.close(1013);
   }
 
   /** Ends the runtime; false when it is still there. */
   async close(): Promise<boolean> {
-    const link = this.#link;
+    const opening = this.#opening;
+    this.#opening = null;
     this.#link = null;
-    for (const approval of [...this.#approvals.values()]) this.#drop(approval.id);
-    if (link === null) return true;
-    return await link.then((open) => open.close()).catch(() => false);
+    this.#approvals.clear();
+    if (opening === null) return true;
+    return await opening.then((open) => open.close()).catch(() => false);
   }
 
   #refuse(session: Session, id: unknown, name: MessageError, method?: string): undefined {
     const reason = { event: "message_refused", client: session.port.clientId, reason: name } as const;
     this.#options.audit?.note(method === undefined ? reason : { ...reason, method });
-    session.port.send(errorMessage(isId(id) ? id : null, name));
+    session.say(errorMessage(isId(id) ? id : null, name));
   }
-
-  #count(session: Session, kind: string): void {
-    const counts = this.counts.get(session.port.clientId) ?? {};
-    counts[kind] = (counts[kind] ?? 0) + 1;
-    this.counts.set(session.port.clientId, counts);
-  }
-}
-
-function isId(value: unknown): value is string | number {
-  return typeof value === "string" || (typeof value === "number" && Number.isSafeInteger(value));
-}
-
-function isParams(value: unknown): boolean {
-  return value === null || typeof value === "object";
-}
-
-function keyOf(id: unknown): string {
-  return JSON.stringify(id) ?? "";
-}
-
-/** The thread a message is about, wherever the dialect puts it. */
-function threadOf(params: unknown): string | undefined {
-  if (!isRecord(params)) return undefined;
-  const nested = isRecord(params.thread) ? params.thread.id : undefined;
-  return [params.threadId, nested, params.conversationId].find((value) => typeof value === "string");
 }
 
 /** What names no thread may describe another client's files or commands: it goes to those who may interact. */

@@ -1,10 +1,11 @@
 // The server's side of RFC 6455: masked text only, no extensions, frame and message bounded apart. Limits are
-// checked on the length field, before a payload byte is kept; a message's fragments are copied into one buffer.
+// checked on the length field, before a payload byte is kept. A frame that arrives whole is read where it lies; only
+// what is cut by the end of a chunk is copied, into one buffer that grows by doubling.
 import { gatewayLimits } from "./limits.ts";
 
 export interface FrameEvents {
   text(message: string): void;
-  ping(payload: Buffer): void;
+  ping(payload: Uint8Array): void;
   pong(): void;
   close(code: number): void;
   /** The peer broke a rule: close with this code, then read nothing more. */
@@ -16,13 +17,16 @@ export interface FrameLimits {
   readonly maxMessageBytes: number;
 }
 
+const nothing = Buffer.alloc(0);
+
 export class FrameReader {
   readonly #events: FrameEvents;
   readonly #limits: FrameLimits;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  #chunks: Buffer[] = [];
-  #kept = 0;
-  #message: Buffer = Buffer.alloc(0);
+  /** What the last chunk left of a frame, in the first `#restBytes` of `#rest`. */
+  #rest: Buffer = nothing;
+  #restBytes = 0;
+  #message: Buffer = nothing;
   #messageBytes = 0;
   #inMessage = false;
   #done = false;
@@ -32,44 +36,77 @@ export class FrameReader {
     this.#limits = limits;
   }
 
+  /** Takes the chunk over: its bytes are unmasked in place. */
   push(chunk: Buffer): void {
     if (this.#done || chunk.length === 0) return;
-    this.#chunks.push(chunk);
-    this.#kept += chunk.length;
-    while (!this.#done && this.#step()) {
-      // Each step consumes one whole frame.
+    let bytes = chunk;
+    let end = chunk.length;
+    if (this.#restBytes > 0) {
+      this.#rest = appended(this.#rest, this.#restBytes, chunk);
+      bytes = this.#rest;
+      end = this.#restBytes + chunk.length;
     }
+    let at = 0;
+    while (!this.#done) {
+      const next = this.#frame(bytes, at, end);
+      if (next === at) break;
+      at = next;
+    }
+    if (!this.#done) this.#keep(bytes, at, end);
   }
 
-  #fail(code: number): false {
-    this.#done = true;
-    this.#chunks = [];
-    this.#message = Buffer.alloc(0);
+  /** Keeps the bytes of an unfinished frame; the buffer of a finished one is let go. */
+  #keep(bytes: Buffer, from: number, end: number): void {
+    this.#restBytes = end - from;
+    if (this.#restBytes === 0) this.#rest = nothing;
+    else if (bytes !== this.#rest || from > 0) this.#rest = Buffer.from(bytes.subarray(from, end));
+  }
+
+  #fail(code: number): undefined {
+    this.#end();
     this.#events.fail(code);
-    return false;
   }
 
-  #step(): boolean {
-    if (this.#kept < 2) return false;
-    const start = this.#peek(Math.min(this.#kept, 14));
-    const opcode = start[0]! & 15;
-    const final = (start[0]! & 0x80) !== 0;
-    const fault = this.#faultOf(start, opcode, final);
-    if (fault !== 0) return this.#fail(fault);
-    const size = sizeOf(start);
-    if (size === null) return false;
-    if (size === "not_minimal") return this.#fail(1002);
-    if (opcode < 8 && this.#overLimit(size.length)) return this.#fail(1009);
-    if (this.#kept < size.head + 4 + size.length) return false;
-    const head = this.#take(size.head + 4);
-    const payload = this.#take(size.length);
-    unmask(payload, head.subarray(size.head));
-    return opcode >= 8 ? this.#control(opcode, payload) : this.#data(payload, final);
+  #end(): void {
+    this.#done = true;
+    this.#rest = nothing;
+    this.#message = nothing;
   }
 
-  #faultOf(start: Buffer, opcode: number, final: boolean): number {
-    if ((start[0]! & 0x70) !== 0 || (start[1]! & 0x80) === 0) return 1002;
-    if (opcode >= 8) return opcode > 10 || !final || (start[1]! & 127) > 125 ? 1002 : 0;
+  /** Reads the one frame that begins at `at`; gives the place after it, or `at` while it is not whole. */
+  #frame(bytes: Buffer, at: number, end: number): number {
+    const kept = end - at;
+    if (kept < 2) return at;
+    const first = bytes[at]!;
+    const second = bytes[at + 1]!;
+    const opcode = first & 15;
+    const fault = this.#faultOf(first, second);
+    if (fault !== 0) return this.#failAt(fault, at);
+    const short = second & 127;
+    const head = short < 126 ? 2 : short === 126 ? 4 : 10;
+    if (kept < head) return at;
+    const length = lengthOf(bytes, at, short);
+    if (head > 2 && length < (head === 4 ? 126 : 65536)) return this.#failAt(1002, at); // not the shortest form
+    if (opcode < 8 && this.#overLimit(length)) return this.#failAt(1009, at);
+    const from = at + head + 4;
+    const to = from + length;
+    if (to > end) return at;
+    unmask(bytes, from, to);
+    const payload = new Uint8Array(bytes.buffer, bytes.byteOffset + from, length);
+    if (opcode >= 8) this.#control(opcode, payload);
+    else this.#data(payload, (first & 0x80) !== 0);
+    return to;
+  }
+
+  #failAt(code: number, at: number): number {
+    this.#fail(code);
+    return at;
+  }
+
+  #faultOf(first: number, second: number): number {
+    const opcode = first & 15;
+    if ((first & 0x70) !== 0 || (second & 0x80) === 0) return 1002;
+    if (opcode >= 8) return opcode > 10 || (first & 0x80) === 0 || (second & 127) > 125 ? 1002 : 0;
     if (opcode > 2) return 1002;
     if (opcode === 2) return 1003;
     return (opcode === 0) === this.#inMessage ? 0 : 1002;
@@ -79,131 +116,88 @@ export class FrameReader {
     return length > this.#limits.maxFrameBytes || this.#messageBytes + length > this.#limits.maxMessageBytes;
   }
 
-  #control(opcode: number, payload: Buffer): boolean {
+  #control(opcode: number, payload: Uint8Array): void {
     if (opcode === 9) this.#events.ping(payload);
     else if (opcode === 10) this.#events.pong();
-    else return this.#close(payload);
-    return true;
+    else this.#close(payload);
   }
 
-  #close(payload: Buffer): boolean {
+  #close(payload: Uint8Array): undefined {
     if (payload.length === 1) return this.#fail(1002);
-    const code = payload.length === 0 ? 1000 : payload.readUInt16BE(0);
+    const code = payload.length === 0 ? 1000 : payload[0]! * 256 + payload[1]!;
     if (!closeCodeAllowed(code)) return this.#fail(1002);
     if (this.#decode(payload.subarray(2)) === null) return this.#fail(1007);
-    this.#done = true;
+    this.#end();
     this.#events.close(code);
-    return false;
   }
 
-  #data(payload: Buffer, final: boolean): boolean {
+  #data(payload: Uint8Array, final: boolean): undefined {
     if (final && !this.#inMessage) return this.#emit(payload);
     this.#inMessage = true;
-    this.#append(payload);
-    if (!final) return true;
+    if (this.#messageBytes + payload.length > 0)
+      this.#message = appended(this.#message, this.#messageBytes, payload, this.#limits.maxMessageBytes);
+    this.#messageBytes += payload.length;
+    if (!final) return;
     const whole = this.#message.subarray(0, this.#messageBytes);
-    this.#message = Buffer.alloc(0);
+    this.#message = nothing;
     this.#messageBytes = 0;
     this.#inMessage = false;
-    return this.#emit(whole);
+    this.#emit(whole);
   }
 
-  #append(payload: Buffer): void {
-    const needed = this.#messageBytes + payload.length;
-    if (needed > this.#message.length) {
-      const grown = Buffer.allocUnsafe(
-        Math.min(Math.max(needed, this.#message.length * 2, 4096), this.#limits.maxMessageBytes),
-      );
-      this.#message.copy(grown, 0, 0, this.#messageBytes);
-      this.#message = grown;
-    }
-    payload.copy(this.#message, this.#messageBytes);
-    this.#messageBytes = needed;
-  }
-
-  #emit(bytes: Buffer): boolean {
+  #emit(bytes: Uint8Array): undefined {
     const text = this.#decode(bytes);
-    if (text === null) return this.#fail(1007);
-    this.#events.text(text);
-    return !this.#done;
+    if (text === null) this.#fail(1007);
+    else this.#events.text(text);
   }
 
-  #decode(bytes: Buffer): string | null {
+  #decode(bytes: Uint8Array): string | null {
     try {
       return this.#decoder.decode(bytes);
     } catch {
       return null; // not UTF-8
     }
   }
-
-  #peek(count: number): Buffer {
-    const first = this.#chunks[0]!;
-    if (first.length >= count) return first;
-    this.#chunks = [Buffer.concat(this.#chunks)];
-    return this.#chunks[0]!;
-  }
-
-  #take(count: number): Buffer {
-    if (count === 0) return Buffer.alloc(0); // an empty payload must not touch an empty queue
-    this.#kept -= count;
-    if (this.#chunks[0]!.length < count) this.#chunks = [Buffer.concat(this.#chunks)];
-    const first = this.#chunks[0]!;
-    if (first.length === count) this.#chunks.shift();
-    else this.#chunks[0] = first.subarray(count);
-    return first.subarray(0, count);
-  }
 }
 
-function sizeOf(start: Buffer): { head: number; length: number } | null | "not_minimal" {
-  const short = start[1]! & 127;
-  if (short < 126) return { head: 2, length: short };
-  if (short === 126) {
-    if (start.length < 4) return null;
-    const length = start.readUInt16BE(2);
-    return length < 126 ? "not_minimal" : { head: 4, length };
+/** `kept` bytes of `buffer` and then `more`, in the same buffer where there is room. */
+function appended(buffer: Buffer, kept: number, more: Uint8Array, most = Number.POSITIVE_INFINITY): Buffer {
+  const needed = kept + more.length;
+  let room = buffer;
+  if (needed > buffer.length) {
+    room = Buffer.allocUnsafeSlow(Math.min(Math.max(needed, buffer.length * 2, 4096), most));
+    buffer.copy(room, 0, 0, kept);
   }
-  if (start.length < 10) return null;
-  const length = start.readUInt32BE(2) * 2 ** 32 + start.readUInt32BE(6);
-  return length < 65536 ? "not_minimal" : { head: 10, length };
+  room.set(more, kept);
+  return room;
 }
 
-function unmask(payload: Buffer, mask: Buffer): void {
-  const [a, b, c, d] = [mask[0]!, mask[1]!, mask[2]!, mask[3]!];
-  const whole = payload.length & ~3;
-  for (let i = 0; i < whole; i += 4) {
-    payload[i]! ^= a;
-    payload[i + 1]! ^= b;
-    payload[i + 2]! ^= c;
-    payload[i + 3]! ^= d;
+function lengthOf(bytes: Buffer, at: number, short: number): number {
+  if (short < 126) return short;
+  if (short === 126) return bytes.readUInt16BE(at + 2);
+  return bytes.readUInt32BE(at + 2) * 2 ** 32 + bytes.readUInt32BE(at + 6);
+}
+
+/** Unmasks the payload from `from` to `to`, whose key lies in the four bytes before it. */
+function unmask(bytes: Buffer, from: number, to: number): void {
+  const a = bytes[from - 4]!;
+  const b = bytes[from - 3]!;
+  const c = bytes[from - 2]!;
+  const d = bytes[from - 1]!;
+  let i = from;
+  for (const whole = to - ((to - from) & 3); i < whole; i += 4) {
+    bytes[i]! ^= a;
+    bytes[i + 1]! ^= b;
+    bytes[i + 2]! ^= c;
+    bytes[i + 3]! ^= d;
   }
-  for (let i = whole; i < payload.length; i++) payload[i]! ^= mask[i & 3]!;
+  if (i < to) bytes[i++]! ^= a;
+  if (i < to) bytes[i++]! ^= b;
+  if (i < to) bytes[i++]! ^= c;
 }
 
 function closeCodeAllowed(code: number): boolean {
   return (
     (code >= 1000 && code <= 1014 && code !== 1004 && code !== 1005 && code !== 1006) || (code >= 3000 && code <= 4999)
   );
-}
-
-/** One unmasked frame of the server. */
-export function frame(opcode: number, payload: Uint8Array): Buffer {
-  const length = payload.length;
-  const head = length < 126 ? 2 : length < 65536 ? 4 : 10;
-  const bytes = Buffer.allocUnsafe(head + length);
-  bytes[0] = 0x80 | opcode;
-  bytes[1] = head === 2 ? length : head === 4 ? 126 : 127;
-  if (head === 4) bytes.writeUInt16BE(length, 2);
-  if (head === 10) bytes.writeBigUInt64BE(BigInt(length), 2);
-  bytes.set(payload, head);
-  return bytes;
-}
-
-export function textFrame(text: string): Buffer {
-  return frame(1, Buffer.from(text, "utf8"));
-}
-
-export function closeFrame(code: number): Buffer {
-  const payload = Buffer.alloc(2);
-  payload.writeUInt16BE(code);
-  return frame(8, payload);
 }

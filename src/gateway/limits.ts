@@ -16,6 +16,7 @@ export const gatewayLimits = {
   stopMs: 2000,
   lingerMs: 500,
   maxPendingCalls: 256,
+  maxPendingBytes: 32 * 1024 * 1024,
   maxPendingApprovals: 256,
   maxSocketPathBytes: 103,
   maxJsonDepth: 512,

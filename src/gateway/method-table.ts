@@ -205,8 +205,8 @@ const table = new Map<string, Permission>(
 );
 
 /** The right a method needs, or undefined for a method nobody listed. */
-export function rightFor(method: string, allowed: ReadonlyMap<string, Permission> = new Map()): Permission | undefined {
-  return table.get(method) ?? allowed.get(method);
+export function rightFor(method: string, allowed?: ReadonlyMap<string, Permission>): Permission | undefined {
+  return table.get(method) ?? allowed?.get(method);
 }
 
 /** Names the table knows, for tests and status. */
@@ -219,4 +219,11 @@ export function needsLease(method: string, right: Permission): boolean {
   return (
     right !== "observe" && (method.startsWith("turn/") || method.startsWith("thread/") || method === "review/start")
   );
+}
+
+const following = new Set(["thread/start", "thread/resume", "thread/read", "thread/fork"]);
+
+/** True when the answer leads to a thread that its client follows from then on. */
+export function followsThread(method: string): boolean {
+  return following.has(method);
 }

@@ -21,6 +21,7 @@ export class SendQueue {
   #gathered: Buffer[] = [];
   #gatheredBytes = 0;
   #paused = false;
+  readonly #flushSoon = () => this.flush();
 
   constructor(socket: QueueSocket, options: SendQueueOptions) {
     this.#socket = socket;
@@ -39,7 +40,7 @@ export class SendQueue {
       this.#options.onOverflow();
       return false;
     }
-    if (this.#gathered.length === 0) queueMicrotask(() => this.flush());
+    if (this.#gathered.length === 0) queueMicrotask(this.#flushSoon);
     this.#gathered.push(bytes);
     this.#gatheredBytes += bytes.length;
     if (this.#gatheredBytes >= gatewayLimits.gatherBytes) this.flush();
@@ -48,9 +49,9 @@ export class SendQueue {
 
   /** Hands what was gathered to the socket; before an end it has to be called. */
   flush(): void {
-    const [first, ...rest] = this.#gathered;
-    if (first === undefined) return;
-    const bytes = rest.length === 0 ? first : Buffer.concat(this.#gathered, this.#gatheredBytes);
+    const frames = this.#gathered;
+    if (frames.length === 0) return;
+    const bytes = frames.length === 1 ? frames[0]! : Buffer.concat(frames, this.#gatheredBytes);
     this.#gathered = [];
     this.#gatheredBytes = 0;
     if (this.#socket.destroyed || this.#socket.write(bytes) || this.#paused) return;

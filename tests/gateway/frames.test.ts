@@ -1,6 +1,7 @@
 // RFC 6455 on the server's side: masking, lengths, fragments, control frames, UTF-8 and close codes.
 import { expect, test } from "bun:test";
-import { FrameReader, frame } from "../../src/gateway/frames.ts";
+import { frame } from "../../src/gateway/frame-writer.ts";
+import { FrameReader } from "../../src/gateway/frames.ts";
 
 function masked(first: number, payload: Uint8Array): Buffer {
   const plain = frame(first & 15, payload);
@@ -16,7 +17,7 @@ function read(chunks: readonly Buffer[], limits = { maxFrameBytes: 1024, maxMess
   const reader = new FrameReader(
     {
       text: (text) => seen.push(`text ${text}`),
-      ping: (payload) => seen.push(`ping ${payload}`),
+      ping: (payload) => seen.push(`ping ${Buffer.from(payload)}`),
       pong: () => seen.push("pong"),
       close: (code) => seen.push(`close ${code}`),
       fail: (code) => seen.push(`fail ${code}`),

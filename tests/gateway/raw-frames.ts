@@ -1,7 +1,7 @@
 // A WebSocket client on a raw socket, for tests that need masks, bytes and pauses of their own.
 import { connect, type Socket } from "node:net";
 import { holdsWithin } from "../../src/base/clock.ts";
-import { frame } from "../../src/gateway/frames.ts";
+import { frame } from "../../src/gateway/frame-writer.ts";
 import { upgradeHead } from "./gateway-fixture.ts";
 
 /** One client frame, masked; `first` is the whole first byte. */
