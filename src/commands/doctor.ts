@@ -3,9 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { homeFolder, processEnvironment, stateFolder } from "../base/self.ts";
 import { buildFacts } from "../version.ts";
-import { type Finding, findings } from "./doctor-checks.ts";
+import { findings } from "./doctor-checks.ts";
+import { type Finding, fine, note, problem } from "./doctor-finding.ts";
 import { exitNumbers } from "./exit-numbers.ts";
-import { printResult } from "./result.ts";
+import { wrap } from "./help.ts";
+import { printResult, terminalWidth } from "./result.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
 const marks = { ok: "ok     ", note: "note   ", problem: "PROBLEM" } as const;
@@ -13,50 +15,71 @@ const marks = { ok: "ok     ", note: "note   ", problem: "PROBLEM" } as const;
 export default defineStrictCommand({
   meta: {
     name: "doctor",
-    description: "Look at this host: programs, limits, file system, locks, private folders.",
+    description: "Look at this host: programs, limits, file system, locks, private folders, hooks.",
     examples: ["proctor doctor", "proctor doctor --json"],
     notes: ["Also ends what a killed run left behind. Exit 1 when a problem was found; notes are no problem."],
   },
   args: { json: { type: "boolean", description: "Print the findings as JSON." } },
   async run({ args }) {
-    const temp = mkdtempSync(`${tmpdir()}/proctor-doctor-`);
-    try {
-      const list = await findings({
-        environment: processEnvironment(),
-        home: homeFolder(),
-        state: stateFolder(),
-        temp,
-      });
-      list.push(await leftoverFinding());
-      const healthy = list.every((one) => one.outcome !== "problem");
-      printResult(
-        { proctor: buildFacts(), healthy, findings: list },
-        { json: args.json, text: () => table(list, healthy) },
-      );
-      return healthy ? exitNumbers.done : exitNumbers.failed;
-    } finally {
-      rmSync(temp, { recursive: true, force: true });
-    }
+    const list = await allFindings();
+    const healthy = list.every((one) => one.outcome !== "problem");
+    printResult(
+      { proctor: buildFacts(), healthy, findings: list },
+      { json: args.json, text: () => table(list, healthy) },
+    );
+    return healthy ? exitNumbers.done : exitNumbers.failed;
   },
 });
 
-async function leftoverFinding(): Promise<Finding> {
-  const { endDeadRuns } = await import("../harness/live-file.ts");
-  const ended = await endDeadRuns(stateFolder());
+async function allFindings(): Promise<Finding[]> {
+  const { version, target, bun } = buildFacts();
+  const own = fine("proctor", `version ${version}, ${target}, Bun ${bun}`);
+  const state = orNull(stateFolder);
+  let temp: string;
+  try {
+    temp = mkdtempSync(`${tmpdir()}/proctor-doctor-`);
+  } catch {
+    return [
+      own,
+      problem("temporary files", "none can be made", "Point TMPDIR at a folder of yours that can be written."),
+    ];
+  }
+  try {
+    const host = { environment: processEnvironment(), home: orNull(homeFolder), state, temp };
+    return [own, ...(await findings(host)), await leftoverFinding(state)];
+  } finally {
+    rmSync(temp, { recursive: true, force: true });
+  }
+}
+
+/** A folder the environment names, or null: here its absence is a finding, not a refusal. */
+function orNull(folder: () => string): string | null {
+  try {
+    return folder();
+  } catch {
+    return null;
+  }
+}
+
+async function leftoverFinding(state: string | null): Promise<Finding> {
   const check = "killed runs";
-  if (ended.length === 0) return { check, outcome: "ok", says: "none" };
-  const sum = (name: "ended" | "stillVisible") => ended.reduce((total, run) => total + run[name], 0);
-  const says = `${ended.length} found, processes ended: ${sum("ended")}, still visible: ${sum("stillVisible")}`;
-  if (sum("stillVisible") > 0)
-    return { check, outcome: "problem", says, next: "Ask again; if they stay, end them as the user who started them." };
-  return { check, outcome: "note", says, next: "Nothing: what they left has been ended." };
+  if (state === null) return fine(check, "none");
+  const { endDeadRuns } = await import("../harness/live-file.ts");
+  try {
+    const count = (await endDeadRuns(state)).length;
+    if (count === 0) return fine(check, "none");
+    return note(check, `${count} found and cleaned up`, "Nothing to do: what they left has been ended.");
+  } catch {
+    return problem(check, "could not be looked for", "Mend the state folder first.");
+  }
 }
 
 function table(list: readonly Finding[], healthy: boolean): string {
-  const width = Math.max(...list.map((one) => one.check.length));
+  const indent = Math.max(...list.map((one) => one.check.length)) + 11;
+  const width = Math.max(terminalWidth(), indent + 20);
   const lines = list.flatMap((one) => [
-    `${marks[one.outcome]}  ${one.check.padEnd(width)}  ${one.says}`,
-    ...(one.next === undefined ? [] : [`${" ".repeat(width + 11)}→ ${one.next}`]),
+    `${marks[one.outcome]}  ${one.check.padEnd(indent - 11)}  ${one.says}`,
+    ...(one.next === undefined ? [] : wrap(`→ ${one.next}`, width, " ".repeat(indent))),
   ]);
   return [...lines, "", healthy ? "This host can run Proctor." : "Mend the problems above, then ask again."].join("\n");
 }

@@ -2,7 +2,7 @@
 import { codeOf, type Failure } from "../base/failure.ts";
 import { exitNumbers } from "./exit-numbers.ts";
 import { helpOf } from "./help.ts";
-import { printText, tell } from "./result.ts";
+import { printText, tell, terminalWidth } from "./result.ts";
 import { sentenceOf } from "./sentences.ts";
 import { readArguments, UsageError } from "./strict-args.ts";
 import type { StrictCommand } from "./strict-command.ts";
@@ -32,7 +32,7 @@ async function runCommand(command: StrictCommand, call: Call): Promise<number> {
   const dashes = call.words.indexOf("--");
   const own = dashes < 0 ? call.words : call.words.slice(0, dashes);
   if (asksHelp(command, own)) {
-    printText(helpOf(command, call.path, Math.min(process.stdout.columns ?? 80, 100)));
+    printText(helpOf(command, call.path, terminalWidth()));
     return exitNumbers.done;
   }
   if (command.run === undefined) return usage("Name one of its commands.", call.path);

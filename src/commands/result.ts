@@ -8,6 +8,11 @@ export function stdoutIsTerminal(): boolean {
   return process.stdout.isTTY === true;
 }
 
+/** Columns to write for; a terminal that tells none, or nonsense, gets 80. Lines never pass 100. */
+export function terminalWidth(): number {
+  return Math.min(Math.max(process.stdout.columns || 80, 40), 100);
+}
+
 /** Prints the result: JSON when asked for or when stdout is no terminal, else `text` for people. */
 export function printResult(value: unknown, options: { readonly json: boolean; readonly text?: () => string }): void {
   if (options.json || options.text === undefined || !stdoutIsTerminal())
