@@ -6,6 +6,7 @@ import { manPage } from "./man-page.ts";
 
 const root = `${import.meta.dir}/..`;
 const rooms = [
+  "base",
   "commands",
   "relay",
   "gateway",

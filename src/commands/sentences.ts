@@ -3,7 +3,6 @@ type Codes = Readonly<Record<string, string>>;
 
 const rooms: ReadonlyArray<() => Promise<Codes>> = [
   async () => (await import("../server/codes.ts")).serverCodes,
-  async () => (await import("../harness/codes.ts")).harnessCodes,
   async () => (await import("./codes.ts")).commandCodes,
   async () => (await import("../gateway/codes.ts")).gatewayCodes,
   async () => (await import("../standins/codes.ts")).standinCodes,
@@ -11,6 +10,10 @@ const rooms: ReadonlyArray<() => Promise<Codes>> = [
   async () => (await import("../runner/codes.ts")).runnerCodes,
   async () => (await import("../evidence/codes.ts")).evidenceCodes,
   async () => (await import("../calibrate/codes.ts")).calibrateCodes,
+  async () => (await import("../hooks/codes.ts")).hooksCodes,
+  async () => (await import("../harness/codes.ts")).harnessCodes,
+  async () => (await import("../judge/codes.ts")).judgeCodes,
+  async () => (await import("../base/codes.ts")).baseCodes,
 ];
 
 /** The sentence for `code`; an unknown code gets the honest general one. */
