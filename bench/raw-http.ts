@@ -23,7 +23,7 @@ export async function rawCaller(port: number): Promise<RawCaller> {
     socket: {
       binaryType: "buffer",
       data(_socket, bytes) {
-        held = held === "" ? bytes.latin1Slice() : held + bytes.latin1Slice();
+        held += bytes.toString("latin1");
         const end = endOfAnswer(held);
         if (end === -1 || held.length < end) return;
         const answer = held.slice(0, end);

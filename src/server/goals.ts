@@ -1,8 +1,9 @@
 // Goals: a plan of one authority that moves forward only. Each change names the exact revision it was made for, and
 // a repeated call with the same key reads what the first one made.
 import { newId } from "../contract/ids.ts";
-import { lookUpKey, rememberKey } from "./idempotency.ts";
+import { type KeyedRequest, lookUpKey, rememberKey } from "./idempotency.ts";
 import { serverLimits } from "./limits.ts";
+import { pageOf, type RowPage } from "./row-page.ts";
 import type { Moment } from "./sessions.ts";
 import type { Database } from "./store.ts";
 
@@ -87,18 +88,14 @@ export function listGoalRows(
   db: Database,
   owner: string,
   page: { readonly lifecycle: string | null; readonly offset: number; readonly limit: number },
-): { readonly total: number; readonly rows: readonly GoalRow[] } {
-  const where = "owner = ?1 AND (?2 IS NULL OR lifecycle = ?2)";
-  const total =
-    db
-      .query<{ n: number }, [string, string | null]>(`SELECT count(*) AS n FROM goals WHERE ${where}`)
-      .get(owner, page.lifecycle)?.n ?? 0;
-  const rows = db
-    .query<GoalRow, [string, string | null, number, number]>(
-      `SELECT * FROM goals WHERE ${where} ORDER BY updated_at_unix_ms DESC, goal_id LIMIT ?3 OFFSET ?4`,
-    )
-    .all(owner, page.lifecycle, page.limit, page.offset);
-  return { total, rows };
+): RowPage<GoalRow> {
+  return pageOf<GoalRow>(db, {
+    from: "FROM goals WHERE owner = ?1 AND (?2 IS NULL OR lifecycle = ?2)",
+    order: "updated_at_unix_ms DESC, goal_id",
+    bound: [owner, page.lifecycle],
+    offset: page.offset,
+    limit: page.limit,
+  });
 }
 
 export interface NewGoal {
@@ -116,9 +113,8 @@ export function createGoal(
 ): GoalChange {
   const { wanted, key, moment } = options;
   const keyed = { owner, operation: "create_goal", key, request: wanted };
-  const seen = lookUpKey(db, keyed);
-  if (seen.seen === "conflict") return { change: "refused", kind: "communication_idempotency_conflict" };
-  if (seen.seen === "replay") return made(goalOf(db, owner, seen.resource), { created: false, replayed: true });
+  const before = changedBefore(db, keyed);
+  if (before !== null) return before;
   const total = db.query<{ n: number }, []>("SELECT count(*) AS n FROM goals").get()?.n ?? 0;
   if (total >= serverLimits.maxGoals) return { change: "refused", kind: "goal_capacity" };
   const id = newId("goal", moment.random);
@@ -143,6 +139,14 @@ export function createGoal(
   );
   rememberKey(db, keyed, { resource: id, wallMs: moment.wallMs });
   return made(goalOf(db, owner, id), { created: true, replayed: false });
+}
+
+/** What the key's first call made, or the conflict; null when the key is new. */
+function changedBefore(db: Database, keyed: KeyedRequest): GoalChange | null {
+  const seen = lookUpKey(db, keyed);
+  if (seen.seen === "conflict") return { change: "refused", kind: "communication_idempotency_conflict" };
+  if (seen.seen === "replay") return made(goalOf(db, keyed.owner, seen.resource), { created: false, replayed: true });
+  return null;
 }
 
 function made(row: GoalRow | null, how: { readonly created: boolean; readonly replayed: boolean }): GoalChange {
@@ -172,9 +176,8 @@ export interface FencedChange {
 /** One change under its key and the exact revision; an exact replay is read-only. */
 export function changeGoal(db: Database, owner: string, change: FencedChange): GoalChange {
   const keyed = { owner, operation: change.operation, key: change.key, request: change.request };
-  const seen = lookUpKey(db, keyed);
-  if (seen.seen === "conflict") return { change: "refused", kind: "communication_idempotency_conflict" };
-  if (seen.seen === "replay") return made(goalOf(db, owner, seen.resource), { created: false, replayed: true });
+  const before = changedBefore(db, keyed);
+  if (before !== null) return before;
   const row = goalOf(db, owner, change.goalId);
   if (row === null) return { change: "refused", kind: "goal_not_found" };
   if (row.lifecycle !== "active") return { change: "refused", kind: "goal_terminal" };

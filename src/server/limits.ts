@@ -62,6 +62,11 @@ export const serverLimits = {
   maxCorrelations: 64,
   maxIdempotencyKeyChars: 128,
 
+  maxAgents: 4096,
+  maxAgentTasks: 65_536,
+  maxTaskResultBytes: 8192,
+  maxTaskReasonBytes: 4096,
+
   maxMemories: 4096,
   maxMemoryKeyChars: 128,
   maxMemoryBytes: 16 * 1024,

@@ -1,8 +1,7 @@
-// Durable agents, tasks, attempts and bindings as rows, and how they read on the wire. A lease that has run out is
-// read as expired at once; a task with an unresolved coding run is never given out again.
-
-import type { ExecutionState, RunSnapshot, RunState, RunTerminal } from "../contract/runs.ts";
-import { attemptLeaseMs, type DispatchState, executionOf } from "../contract/tasks.ts";
+// Durable agents, tasks and attempts as rows, and how they read on the wire. A lease that has run out is read as
+// expired at once; a task with an unresolved coding run is never given out again.
+import { attemptLeaseMs, executionOf } from "../contract/tasks.ts";
+import { bindingBlocks, bindingOf } from "./run-bindings.ts";
 import type { Database } from "./store.ts";
 
 export interface AgentRow {
@@ -45,22 +44,6 @@ export interface AttemptRow {
   readonly terminal_reason: string | null;
 }
 
-export interface BindingRow {
-  readonly run_id: string;
-  readonly attempt_id: string;
-  readonly task_id: string;
-  readonly project: string;
-  readonly provider_id: string;
-  readonly provider_instance_id: string;
-  readonly intent_fingerprint: string;
-  readonly authority_fingerprint: string;
-  readonly dispatch_state: DispatchState;
-  readonly run_state: RunState | null;
-  readonly execution_state: ExecutionState | null;
-  readonly revision: number;
-  readonly terminal: string | null;
-}
-
 export function taskOf(db: Database, owner: string, taskId: string): TaskRow | null {
   return db
     .query<TaskRow, [string, string]>("SELECT * FROM agent_tasks WHERE task_id = ? AND owner = ?")
@@ -85,17 +68,8 @@ export function attemptOf(db: Database, attemptId: string): AttemptRow | null {
   return db.query<AttemptRow, [string]>("SELECT * FROM agent_task_attempts WHERE attempt_id = ?").get(attemptId);
 }
 
-export function bindingOf(db: Database, attemptId: string): BindingRow | null {
-  return db.query<BindingRow, [string]>("SELECT * FROM agent_task_coding_runs WHERE attempt_id = ?").get(attemptId);
-}
-
 export function leaseIsLive(attempt: AttemptRow, nowMs: number): boolean {
   return attempt.state === "active" && attempt.lease_expires_at_unix_ms > nowMs;
-}
-
-/** True when the run of an attempt may still act, so that no other attempt may start. */
-export function bindingBlocks(binding: BindingRow | null): boolean {
-  return binding?.dispatch_state === "bound" || binding?.dispatch_state === "outcome_unknown";
 }
 
 export function agentWire(row: AgentRow): Record<string, unknown> {
@@ -183,7 +157,7 @@ export function insertAttempt(
   made: { readonly attemptId: string; readonly fence: string; readonly assignee: string; readonly nowMs: number },
 ): void {
   const number = (latestAttempt(db, task.task_id)?.attempt_number ?? 0) + 1;
-  db.query("UPDATE agent_task_attempts SET state = 'expired' WHERE task_id = ? AND state = 'active'").run(task.task_id);
+  expireAttempts(db, task.task_id);
   db.query(
     `INSERT INTO agent_task_attempts (attempt_id, task_id, attempt_number, assignee_agent_id, fence, state,
       lease_expires_at_unix_ms, generation, created_at_unix_ms) VALUES (?, ?, ?, ?, ?, 'active', ?, 1, ?)`,
@@ -198,43 +172,31 @@ export function insertAttempt(
   );
 }
 
-/** Writes what was observed of the run into its binding. */
-export function recordObservation(db: Database, run: RunSnapshot): void {
-  const uncertain = run.state === "lost" || run.execution_state === "outcome_unknown";
-  db.query(
-    `UPDATE agent_task_coding_runs SET dispatch_state = ?, run_state = ?, execution_state = ?, revision = ?, terminal = ?
-      WHERE run_id = ? AND dispatch_state <> 'terminal' AND revision <= ?`,
-  ).run(
-    uncertain ? "outcome_unknown" : "bound",
-    run.state,
-    run.execution_state,
-    run.observation_revision,
-    run.terminal == null ? null : JSON.stringify(run.terminal),
-    run.run_id,
-    run.observation_revision,
-  );
+/** Writes down that a lease ran out; readers know it already. */
+export function expireAttempts(db: Database, taskId: string): void {
+  db.query("UPDATE agent_task_attempts SET state = 'expired' WHERE task_id = ? AND state = 'active'").run(taskId);
 }
 
-/** The binding as start and reconcile answer it. */
-export function bindingWire(row: BindingRow): Record<string, unknown> {
-  const execution = executionOf(row.dispatch_state, row.run_state);
-  const terminal = row.terminal === null ? null : (JSON.parse(row.terminal) as RunTerminal);
-  return {
-    task_id: row.task_id,
-    attempt_id: row.attempt_id,
-    run_id: row.run_id,
-    project: row.project,
-    provider_id: row.provider_id,
-    dispatch_state: row.dispatch_state,
-    run_state: row.run_state,
-    execution_state: row.execution_state,
-    execution_status: execution.status,
-    execution_recovery: execution.recovery,
-    terminal: {
-      stop_reason: terminal?.stop_reason ?? null,
-      error_code: terminal?.error_code ?? null,
-      message: terminal?.message ?? null,
-      completed_at: terminal?.completed_at ?? null,
-    },
-  };
+/** Ends an attempt, and with it the task when it is the latest one. */
+export function endAttempt(
+  db: Database,
+  attempt: Pick<AttemptRow, "attempt_id" | "task_id">,
+  end: {
+    readonly outcome: "succeeded" | "failed";
+    readonly result: string | null;
+    readonly reason: string | null;
+    readonly nowMs: number;
+  },
+): void {
+  const { outcome, result, reason, nowMs } = end;
+  db.query(
+    "UPDATE agent_task_attempts SET state = ?, terminal_at_unix_ms = ?, terminal_result = ?, terminal_reason = ? WHERE attempt_id = ?",
+  ).run(outcome, nowMs, result, reason, attempt.attempt_id);
+  if (latestAttempt(db, attempt.task_id)?.attempt_id !== attempt.attempt_id) return;
+  db.query("UPDATE agent_tasks SET state = ?, updated_at_unix_ms = ?, terminal_at_unix_ms = ? WHERE task_id = ?").run(
+    outcome,
+    nowMs,
+    nowMs,
+    attempt.task_id,
+  );
 }

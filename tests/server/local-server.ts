@@ -2,7 +2,7 @@
 import { Secret } from "../../src/base/secret.ts";
 import { noRunners } from "../../src/server/no-runners.ts";
 import type { ConnectedRunner, RunnerLink } from "../../src/server/runner-registry.ts";
-import { openServer } from "../../src/server/server.ts";
+import { openServer, type ServerOptions } from "../../src/server/server.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 export const bootstrapToken = "bootstrap-token-for-tests-only";
@@ -45,7 +45,10 @@ export function offering(owner: string, projects: Readonly<Record<string, string
   return { ...noRunners(), runners: () => [runner], runner: (id) => (id === "host" ? runner : null) };
 }
 
-export async function localServer(link: () => RunnerLink = noRunners): Promise<LocalServer> {
+export async function localServer(
+  link: () => RunnerLink = noRunners,
+  more: Partial<ServerOptions> = {},
+): Promise<LocalServer> {
   const folder = await tempFolder();
   const open = () =>
     openServer({
@@ -53,6 +56,7 @@ export async function localServer(link: () => RunnerLink = noRunners): Promise<L
       dataFolder: `${folder.path}/data`,
       bootstrap: Secret.from(bootstrapToken),
       openLink: link,
+      ...more,
     });
   let server = await open();
   const post: LocalServer["post"] = async (path, body, more = {}) => {

@@ -9,7 +9,7 @@ import { projectRoot } from "./binary.ts";
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by tests, which fail on anything else.
 type Json = Record<string, any>;
 const bootstrap = "bootstrap-token-for-tests-0123456789";
-const scopes =
+export const patScopes =
   "runtime:read project:read project:write session:collaborate communication:read communication:manage coding_agent:run".split(
     " ",
   );
@@ -17,12 +17,26 @@ const scopes =
 export interface PairOptions {
   readonly play: string;
   readonly forced?: Readonly<Record<string, string>>;
+  /** Default 1. */
+  readonly permissionSecs?: number;
+  /** Default 1. */
+  readonly maxRuns?: number;
+}
+
+export interface Attempt {
+  readonly task_id: string;
+  readonly attempt_id: string;
+  readonly attempt_ref: string;
+  readonly agent_id: string;
 }
 
 export class ControlPair {
   server: ProcessGroup | undefined;
   runner: ProcessGroup | undefined;
   pat = "";
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
   readonly #folder: string;
   readonly #port: number;
   readonly #options: PairOptions;
@@ -40,7 +54,7 @@ export class ControlPair {
     writeFileSync(join(this.#folder, "project", "a.txt"), "one\ntwo\n");
     await this.startServer();
     await this.post("/api/users/create", { username: "ann" });
-    this.pat = (await this.post("/api/tokens/create", { username: "ann", scopes })).token;
+    this.pat = (await this.post("/api/tokens/create", { username: "ann", scopes: patScopes })).token;
     const agent = await this.post("/api/agent-tokens/create", { username: "ann", client_id: "box" });
     writeFileSync(join(this.#folder, "registry", "fixture.toml"), `id = "fixture"\npath = "${this.#folder}/project"\n`);
     writeFileSync(join(this.#folder, "runner.toml"), this.#toml(agent.token), { mode: 0o600 });
@@ -59,7 +73,8 @@ export class ControlPair {
       "[policy]",
       `allowed_roots = ["${this.#folder}"]`,
       "[acp]",
-      "permission_timeout_secs = 1",
+      `permission_timeout_secs = ${this.#options.permissionSecs ?? 1}`,
+      `max_concurrent_runs = ${this.#options.maxRuns ?? 1}`,
       "[acp.forced_config]",
       ...forced,
       "[[acp.agents]]",
@@ -125,8 +140,8 @@ export class ControlPair {
     return this.post("/api/tools/call", { tool, params }, token);
   }
 
-  /** An agent, a task and an attempt, ready for its run. */
-  async attempt(): Promise<{ readonly task_id: string; readonly attempt_id: string; readonly attempt_ref: string }> {
+  /** An agent, a task of this name and an attempt, ready for its run. */
+  async attempt(name = "t"): Promise<Attempt> {
     const agent = await this.call("create_agent_identity", { handle: "h", display_name: "H", idempotency_key: "a" });
     const { agent_id } = agent.output.agent;
     const task = await this.call("create_agent_task", {
@@ -134,23 +149,33 @@ export class ControlPair {
       instruction: "Do it",
       assignee_agent_id: agent_id,
       referenced_project_id: "agent:box:fixture",
-      idempotency_key: "t",
+      idempotency_key: name,
     });
     const { task_id } = task.output.task.summary;
     const started = await this.call("start_agent_task_attempt", {
       task_id,
       assignee_agent_id: agent_id,
-      idempotency_key: "x",
+      idempotency_key: name,
     });
-    return { task_id, attempt_id: started.output.attempt.attempt_id, attempt_ref: started.output.attempt_ref };
+    const { attempt_ref, attempt } = started.output;
+    return { task_id, attempt_id: attempt.attempt_id, attempt_ref, agent_id };
   }
 
-  startRun(attempt_ref: string): Promise<Json> {
+  startRun(attempt_ref: string, more: Json = {}): Promise<Json> {
     return this.call("start_agent_task_coding_run", {
       project: "agent:box:fixture",
       provider_id: "fixture",
       attempt_ref,
+      ...more,
     });
+  }
+
+  reconcile({ task_id, attempt_id }: Attempt): Promise<Json> {
+    return this.call("reconcile_agent_task_coding_run", { task_id, attempt_id });
+  }
+
+  get dataFolder(): string {
+    return join(this.#folder, "data");
   }
 
   /** Observes from the start until the run looks as asked. */

@@ -1,11 +1,11 @@
 // Durable agent identities: made once per key, listed to their owner only.
 import { newId } from "../../contract/ids.ts";
 import { z } from "../../contract/schema.ts";
-import { lookUpKey, rememberKey } from "../idempotency.ts";
+import { makeOnce } from "../keyed.ts";
+import { serverLimits } from "../limits.ts";
+import { pageAnswer, pageOf } from "../row-page.ts";
 import { type AgentRow, agentOf, agentWire } from "../tasks.ts";
 import { defineTool, refuse, succeed } from "../tool.ts";
-
-const maxAgents = 4096;
 
 const createAgentIdentity = defineTool({
   name: "create_agent_identity",
@@ -24,33 +24,31 @@ const createAgentIdentity = defineTool({
     const { owner } = context.principal;
     const { idempotency_key: key, ...request } = args;
     const keyed = { owner, operation: "create_agent_identity", key, request };
-    return context.store.write((db) => {
-      const seen = lookUpKey(db, keyed);
-      if (seen.seen === "conflict")
-        return refuse("communication_idempotency_conflict", "The key was used for another request.", {
-          recovery_kind: "reobserve",
-        });
-      if (seen.seen === "replay") {
-        const agent = agentWire(agentOf(db, owner, seen.resource)!);
-        return succeed({ agent, created: false, replayed: true, state_changed: false });
-      }
-      const count = db.query<{ n: number }, []>("SELECT count(*) AS n FROM agent_identities").get()?.n ?? 0;
-      if (count >= maxAgents) return refuse("agent_limit_reached", "No more agents can be made.");
-      const agentId = newId("agent", context.random);
-      const wallMs = context.clock.wallMs();
-      db.query("INSERT INTO agent_identities VALUES (?, ?, ?, ?, ?, ?, ?)").run(
-        agentId,
-        owner,
-        args.handle,
-        args.display_name,
-        args.description,
-        JSON.stringify(args.specialty_labels),
+    const wallMs = context.clock.wallMs();
+    return context.store.write((db) =>
+      makeOnce(db, keyed, {
         wallMs,
-      );
-      rememberKey(db, keyed, { resource: agentId, wallMs });
-      const agent = agentWire(agentOf(db, owner, agentId)!);
-      return succeed({ agent, created: true, replayed: false, state_changed: true });
-    });
+        make() {
+          const count = db.query<{ n: number }, []>("SELECT count(*) AS n FROM agent_identities").get()?.n ?? 0;
+          if (count >= serverLimits.maxAgents) return refuse("agent_limit_reached", "No more agents can be made.");
+          const agentId = newId("agent", context.random);
+          db.query("INSERT INTO agent_identities VALUES (?, ?, ?, ?, ?, ?, ?)").run(
+            agentId,
+            owner,
+            args.handle,
+            args.display_name,
+            args.description,
+            JSON.stringify(args.specialty_labels),
+            wallMs,
+          );
+          return agentId;
+        },
+        show(agentId, replayed) {
+          const agent = agentWire(agentOf(db, owner, agentId)!);
+          return succeed({ agent, created: !replayed, replayed, state_changed: !replayed });
+        },
+      }),
+    );
   },
 });
 
@@ -64,22 +62,9 @@ const listAgentIdentities = defineTool({
   async run(context, args) {
     const { owner } = context.principal;
     return context.store.read((db) => {
-      const total = db
-        .query<{ n: number }, [string]>("SELECT count(*) AS n FROM agent_identities WHERE owner = ?")
-        .get(owner)!.n;
-      const rows = db
-        .query<AgentRow, [string, number, number]>(
-          "SELECT * FROM agent_identities WHERE owner = ? ORDER BY created_at_unix_ms, agent_id LIMIT ? OFFSET ?",
-        )
-        .all(owner, args.limit, args.offset);
-      const end = args.offset + rows.length;
-      return succeed({
-        total_count: total,
-        offset: args.offset,
-        next_offset: end < total ? end : null,
-        truncated: end < total,
-        agents: rows.map(agentWire),
-      });
+      const from = "FROM agent_identities WHERE owner = ?1";
+      const page = pageOf<AgentRow>(db, { from, order: "created_at_unix_ms, agent_id", bound: [owner], ...args });
+      return pageAnswer(page, "agents", agentWire);
     });
   },
 });

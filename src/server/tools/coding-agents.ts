@@ -2,9 +2,9 @@
 import { ConfigValues, isTerminal, type RunSnapshot, type RunTerminal } from "../../contract/runs.ts";
 import { z } from "../../contract/schema.ts";
 import { observationKey, readToken, writeToken } from "../observation-token.ts";
+import { recordObservation } from "../run-bindings.ts";
 import { ask, dispatchStart, intentOf, prepare, visibleRun } from "../run-dispatch.ts";
 import { liveRunsOf, runIdOf } from "../runs.ts";
-import { recordObservation } from "../tasks.ts";
 import { defineTool, refuse, succeed, type ToolContext, type ToolResult } from "../tool.ts";
 
 function terminalWire(end: RunTerminal | null | undefined): Record<string, unknown> | null {

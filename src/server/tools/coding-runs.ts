@@ -2,78 +2,13 @@
 // for, and reconciled from what is known without asking the runner.
 import { ConfigValues, isDefinitive } from "../../contract/runs.ts";
 import { z } from "../../contract/schema.ts";
+import { refuseTask, selectAttempt, selectorShape } from "../attempt-selector.ts";
+import { type BindingRow, bindingOf, bindingWire, recordObservation } from "../run-bindings.ts";
 import { authorityOf, dispatchStart, intentOf, prepare, type RunIntent, visibleRun } from "../run-dispatch.ts";
 import { runIdOf } from "../runs.ts";
 import type { Database } from "../store.ts";
-import {
-  type AttemptRow,
-  attemptOf,
-  type BindingRow,
-  bindingOf,
-  bindingWire,
-  latestAttempt,
-  leaseIsLive,
-  recordObservation,
-  type TaskRow,
-  taskOf,
-} from "../tasks.ts";
+import { type AttemptRow, attemptOf, endAttempt, taskOf } from "../tasks.ts";
 import { defineTool, refuse, succeed, type ToolContext, type ToolResult } from "../tool.ts";
-
-interface Selector {
-  readonly attempt_ref?: string | undefined;
-  readonly task_id?: string | undefined;
-  readonly attempt_id?: string | undefined;
-  readonly assignee_agent_id?: string | undefined;
-  readonly attempt_fence?: string | undefined;
-  readonly attempt_controller_generation?: number | undefined;
-}
-
-type Selected = { readonly kind: string } | { readonly attempt: AttemptRow; readonly task: TaskRow };
-
-function select(db: Database, context: ToolContext, by: Selector): Selected {
-  const { owner } = context.principal;
-  const tuple = [by.task_id, by.attempt_id, by.assignee_agent_id, by.attempt_fence, by.attempt_controller_generation];
-  const given = tuple.filter((one) => one !== undefined).length;
-  if (by.attempt_ref !== undefined && given > 0) return { kind: "ambiguous_agent_task_attempt_selector" };
-  if (by.attempt_ref === undefined && given < tuple.length) return { kind: "incomplete_agent_task_attempt_selector" };
-  let attempt: AttemptRow | null;
-  if (by.attempt_ref !== undefined) {
-    if (!/^~ta[1-9][0-9]{0,15}$/.test(by.attempt_ref)) return { kind: "invalid_agent_task_attempt_ref" };
-    const row = db
-      .query<{ attempt_id: string }, [string, number]>(
-        "SELECT attempt_id FROM agent_task_attempt_references WHERE owner = ? AND number = ?",
-      )
-      .get(owner, Number(by.attempt_ref.slice(3)));
-    if (row === null) return { kind: "unknown_agent_task_attempt_ref" };
-    attempt = attemptOf(db, row.attempt_id);
-  } else attempt = attemptOf(db, by.attempt_id!);
-  const task = attempt === null ? null : taskOf(db, owner, attempt.task_id);
-  if (attempt === null || task === null) return { kind: "agent_task_attempt_stale" };
-  if (by.attempt_ref === undefined) {
-    if (by.assignee_agent_id !== attempt.assignee_agent_id) return { kind: "agent_task_assignee_mismatch" };
-    const same =
-      by.task_id === attempt.task_id &&
-      by.attempt_fence === attempt.fence &&
-      by.attempt_controller_generation === attempt.generation;
-    if (!same) return { kind: "agent_task_attempt_stale" };
-  }
-  if (task.state === "succeeded" || task.state === "failed") return { kind: "agent_task_terminal" };
-  const latest = latestAttempt(db, task.task_id)?.attempt_id === attempt.attempt_id;
-  if (!latest || !leaseIsLive(attempt, context.clock.wallMs())) return { kind: "agent_task_attempt_stale" };
-  return { attempt, task };
-}
-
-const recoveryOf: Readonly<Record<string, string>> = {
-  agent_task_attempt_stale: "reconcile",
-  agent_task_assignee_mismatch: "reobserve",
-  agent_task_terminal: "reobserve",
-  coding_agent_runner_unavailable: "wait",
-  agent_task_coding_run_binding_conflict: "reconcile",
-};
-
-function refused(kind: string, more: Record<string, unknown> = {}): ToolResult {
-  return refuse(kind, `The run was refused: ${kind}.`, { recovery_kind: recoveryOf[kind] ?? "fix_input", ...more });
-}
 
 const startAgentTaskCodingRun = defineTool({
   name: "start_agent_task_coding_run",
@@ -84,23 +19,18 @@ const startAgentTaskCodingRun = defineTool({
     z.strictObject({
       project: z.string().min(1).max(512),
       provider_id: z.string().min(1).max(64),
-      attempt_ref: z.string().max(64).optional(),
-      task_id: z.string().max(128).optional(),
-      attempt_id: z.string().max(128).optional(),
-      assignee_agent_id: z.string().max(128).optional(),
-      attempt_fence: z.string().max(128).optional(),
-      attempt_controller_generation: z.int().min(1).optional(),
+      ...selectorShape(),
       config: ConfigValues.refine((value) => Object.keys(value).length <= 32).default({}),
       timeout_secs: z.int().min(1).max(3600).default(300),
     }),
   async run(context, args) {
-    const found = await context.store.read((db) => select(db, context, args));
-    if ("kind" in found) return refused(found.kind);
+    const found = await context.store.read((db) => selectAttempt(db, context, args));
+    if ("kind" in found) return refuseTask(found.kind);
     const { task, attempt } = found;
-    if (task.referenced_project_id === null) return refused("agent_task_project_required");
-    if (task.referenced_project_id !== args.project) return refused("agent_task_project_mismatch");
+    if (task.referenced_project_id === null) return refuseTask("agent_task_project_required");
+    if (task.referenced_project_id !== args.project) return refuseTask("agent_task_project_mismatch");
     const ready = prepare(context, args.project, args.provider_id);
-    if (!ready.ok) return refused(ready.kind, ready.more);
+    if (!ready.ok) return refuseTask(ready.kind, ready.more);
     const runId = runIdOf(context.principal.stable, `agent-task-coding-run:v1:${attempt.attempt_id}`);
     const intent: RunIntent = {
       runId,
@@ -112,7 +42,7 @@ const startAgentTaskCodingRun = defineTool({
     };
     await context.pause("before_bind");
     const bound = await context.store.write((db) => bind(db, context, { attempt, intent }));
-    if (bound === "conflict") return refused("agent_task_coding_run_binding_conflict", { run_id: runId });
+    if (bound === "conflict") return refuseTask("agent_task_coding_run_binding_conflict", { run_id: runId });
     await context.pause("after_bind");
     // Claimed before anything is sent: of two callers one dispatches, and a crash leaves "unknown", never "not sent".
     const claimed = await context.store.write(
@@ -226,16 +156,7 @@ function wordOf(row: BindingRow): "succeeded" | "failed" {
 function terminalize(db: Database, row: BindingRow, nowMs: number): void {
   const word = wordOf(row);
   db.query("UPDATE agent_task_coding_runs SET dispatch_state = 'terminal' WHERE run_id = ?").run(row.run_id);
-  db.query(
-    "UPDATE agent_task_attempts SET state = ?, terminal_at_unix_ms = ?, terminal_result = ? WHERE attempt_id = ?",
-  ).run(word, nowMs, word, row.attempt_id);
-  if (latestAttempt(db, row.task_id)?.attempt_id !== row.attempt_id) return;
-  db.query("UPDATE agent_tasks SET state = ?, updated_at_unix_ms = ?, terminal_at_unix_ms = ? WHERE task_id = ?").run(
-    word,
-    nowMs,
-    nowMs,
-    row.task_id,
-  );
+  endAttempt(db, row, { outcome: word, result: word, reason: null, nowMs });
 }
 
 export const codingRunTools = [startAgentTaskCodingRun, reconcileAgentTaskCodingRun] as const;

@@ -13,6 +13,7 @@ import {
   planOf,
 } from "../goals.ts";
 import { serverLimits } from "../limits.ts";
+import { pageAnswer } from "../row-page.ts";
 import { momentOf, sessionOf, unknownSession } from "../sessions.ts";
 import type { Database } from "../store.ts";
 import { defineTool, refuse, succeed, type Tool, type ToolResult } from "../tool.ts";
@@ -61,9 +62,7 @@ const listGoals = defineTool({
     const limit = Math.min(args.limit ?? 50, serverLimits.goalPage);
     return context.store.read((db) => {
       const page = listGoalRows(db, context.principal.owner, { lifecycle: lifecycle ?? null, offset, limit });
-      const next = offset + page.rows.length < page.total ? offset + page.rows.length : null;
-      const goals = page.rows.map((row) => goalSummary(db, row));
-      return succeed({ total_count: page.total, offset, next_offset: next, truncated: next !== null, goals });
+      return pageAnswer(page, "goals", (row) => goalSummary(db, row));
     });
   },
 });

@@ -14,6 +14,7 @@ import { writeProjectSkill } from "./project-skill.ts";
 import { readFiles } from "./read-files.ts";
 import { listToolReceipts } from "./receipts.ts";
 import { sessionTools } from "./sessions.ts";
+import { taskAttemptTools } from "./task-attempts.ts";
 
 export const allTools: readonly Tool[] = [
   listProjects,
@@ -26,6 +27,7 @@ export const allTools: readonly Tool[] = [
   ...goalTools,
   ...agentTools,
   ...agentTaskTools,
+  ...taskAttemptTools,
   ...codingRunTools,
   ...codingAgentTools,
   ...memoryTools,
