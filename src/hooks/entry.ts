@@ -41,7 +41,8 @@ export async function hookEntry(words: string[]): Promise<number> {
     return 0;
   }
   const parsed = readWords(rest, name === "observe" ? observeFlags : recoverFlags);
-  if (typeof parsed === "string") return await refuseWords(`proctor: hook ${name}: ${parsed}`);
+  if (typeof parsed === "string")
+    return await refuseWords(`proctor hook ${name}: ${parsed} Try \`proctor hook ${name} --help\`.`);
   return name === "observe" ? await runObserve(parsed) : await runRecover(parsed);
 }
 
@@ -55,13 +56,13 @@ function readWords(words: readonly string[], flags: typeof observeFlags): Words 
     const word = words[i]!;
     const at = word.indexOf("=");
     const flag = word.startsWith("--") && at > 0 ? word.slice(0, at) : word;
-    if (values.has(flag) || switches.has(flag)) return "a flag is given twice.";
+    if (values.has(flag) || switches.has(flag)) return "A flag is given twice.";
     if (flags.switches.includes(word)) switches.add(word);
     else if (flags.values.includes(flag)) {
       const value = at > 0 && flag !== word ? word.slice(at + 1) : words[++i];
       if (value === undefined || value === "") return `${flag} needs a value.`;
       values.set(flag, value);
-    } else return "unknown word; see --help.";
+    } else return "Unknown word.";
   }
   const needed = flags.values[0]!;
   if (!values.has(needed)) return `${needed} is required.`;
