@@ -1,7 +1,7 @@
 // From argv to one command's exit number: finds the command, prints help, turns refusals into one sentence.
 import { codeOf, type Failure } from "../base/failure.ts";
 import { exitNumbers } from "./exit-numbers.ts";
-import { helpOf } from "./help.ts";
+import { commandList, helpOf } from "./help.ts";
 import { printText, tell, terminalWidth } from "./result.ts";
 import { sentenceOf } from "./sentences.ts";
 import { readArguments, UsageError } from "./strict-args.ts";
@@ -32,7 +32,7 @@ async function runCommand(command: StrictCommand, call: Call): Promise<number> {
   const dashes = call.words.indexOf("--");
   const own = dashes < 0 ? call.words : call.words.slice(0, dashes);
   if (asksHelp(command, own)) {
-    printText(helpOf(command, call.path, terminalWidth()));
+    printText(await helpOf(command, call.path, terminalWidth()));
     return exitNumbers.done;
   }
   if (command.run === undefined) return usage("Name one of its commands.", call.path);
@@ -65,11 +65,8 @@ async function overview(wrong: boolean): Promise<number> {
     "Usage: proctor COMMAND [OPTIONS]",
     "",
     "Commands:",
+    ...(await commandList(commandTable, terminalWidth())),
   ];
-  for (const [name, load] of Object.entries(commandTable)) {
-    const { meta } = (await load()).default;
-    if (meta.hidden !== true) lines.push(`  ${name.padEnd(12)} ${meta.description}`);
-  }
   lines.push("", "Example:", "  proctor accept        prove a whole run here, every seat embedded", "");
   if (wrong) {
     for (const line of lines) tell(line);

@@ -2,10 +2,9 @@
 import type { ArgumentDefinition, StrictCommand } from "./strict-command.ts";
 
 /** Help of one command; `path` is how it was called, e.g. "proctor gateway issue". */
-export function helpOf(command: StrictCommand, path: string, width = 80): string {
-  const lines = [command.meta.description, "", `Usage: ${path} ${usageOf(command)}`.trimEnd()];
-  if (command.words !== undefined)
-    lines.push("", "Commands:", ...Object.keys(command.words).map((word) => `  ${word}`));
+export async function helpOf(command: StrictCommand, path: string, width = 80): Promise<string> {
+  const lines = [...wrap(command.meta.description, width), "", `Usage: ${path} ${usageOf(command)}`.trimEnd()];
+  if (command.words !== undefined) lines.push("", "Commands:", ...(await commandList(command.words, width)));
   const shown = Object.entries(command.args).filter(([, one]) => one.hidden !== true);
   if (shown.length > 0) lines.push("", "Options:");
   for (const [name, definition] of shown) lines.push(...entryOf(name, definition, width));
@@ -15,8 +14,21 @@ export function helpOf(command: StrictCommand, path: string, width = 80): string
   return `${lines.join("\n")}\n`;
 }
 
+/** Every command that is shown, with its description beside it, or below where the terminal is narrow. */
+export async function commandList(words: NonNullable<StrictCommand["words"]>, width: number): Promise<string[]> {
+  const lines: string[] = [];
+  for (const [name, load] of Object.entries(words)) {
+    const { meta } = (await load()).default;
+    if (meta.hidden === true) continue;
+    const head = `  ${name.padEnd(12)} `;
+    const [first = "", ...more] = wrap(meta.description.replace(/\.$/, ""), width, " ".repeat(head.length));
+    lines.push(head + first.trimStart(), ...more);
+  }
+  return lines;
+}
+
 function usageOf(command: StrictCommand): string {
-  if (command.words !== undefined) return "COMMAND [OPTIONS]";
+  if (command.words !== undefined) return command.run === undefined ? "COMMAND [OPTIONS]" : "[COMMAND] [OPTIONS]";
   const words: string[] = [];
   const shown = Object.entries(command.args).filter(([, one]) => one.hidden !== true);
   if (shown.some(([, one]) => one.type !== "positional")) words.push("[OPTIONS]");

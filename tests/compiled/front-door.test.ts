@@ -2,32 +2,8 @@
 import { expect, test } from "bun:test";
 import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { proctorBinary, projectRoot } from "../support/binary.ts";
+import { runBinary as run } from "../support/run-binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run(
-  words: string[],
-  options: { cwd?: string; env?: Record<string, string>; stdin?: "ignore" | number } = {},
-): Promise<Ran> {
-  const child = Bun.spawn([proctorBinary, ...words], {
-    cwd: options.cwd ?? "/",
-    env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", ...options.env },
-    stdin: options.stdin ?? "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, stdout, stderr };
-}
 
 test("version says one line of JSON facts without a path of the building machine", async () => {
   const { code, stdout, stderr } = await run(["version", "--json"]);
@@ -81,21 +57,6 @@ for (const [words, sentence] of wrong) {
     expect(code).toBe(64);
   });
 }
-
-test("every command has a --help with an example, under 100 columns, without colour", async () => {
-  const { stdout: overview } = await run(["--help"], { env: { NO_COLOR: "1", COLUMNS: "40" } });
-  const names = [...overview.matchAll(/^ {2}([a-z]+) {2,}/gm)]
-    .map((match) => match[1]!)
-    .filter((name) => name !== "proctor");
-  expect(names).toContain("version");
-
-  for (const name of names) {
-    const { code, stdout } = await run([name, "--help"]);
-    expect(stdout, name).toMatch(/\nExamples?:\n {2}/);
-    expect(stdout, name).not.toContain("\u001b");
-    expect(code, name).toBe(0);
-  }
-});
 
 test("self verify knows its own checksum, refuses a list without it, and a list in another form", async () => {
   await using dir = await tempFolder();

@@ -1,0 +1,31 @@
+// Runs the compiled executable as a person would, with an environment of the test's own, and keeps what it said.
+import { proctorBinary } from "./binary.ts";
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: Record<string, string>;
+  readonly stdin?: "ignore" | number | Uint8Array;
+}
+
+/** One run to its end. Without options it has no home, an ordinary PATH and nothing on stdin. */
+export async function runBinary(words: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const child = Bun.spawn([proctorBinary, ...words], {
+    cwd: options.cwd ?? "/",
+    env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", ...options.env },
+    stdin: options.stdin ?? "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, stdout, stderr };
+}
