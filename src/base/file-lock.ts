@@ -1,9 +1,10 @@
 // The kernel's own exclusive lock (flock) on a private file. A dead holder frees it at once; the file is never
 // removed, because a lock on an unlinked file guards nothing. Contention is a value, not an error.
-import { dlopen, FFIType, type Pointer, read } from "bun:ffi";
+import { FFIType, type Pointer, read } from "bun:ffi";
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { type Clock, holdsWithin, systemClock } from "./clock.ts";
 import { Failure, systemCodeOf } from "./failure.ts";
+import { openLibc } from "./libc.ts";
 import { effectiveUserId } from "./self.ts";
 
 const exclusive = 2;
@@ -24,28 +25,18 @@ function loadKernel(): Kernel {
   const where = { args: [], returns: FFIType.ptr } as const;
   const errnoAt = (at: bigint | Pointer | null) => (at === null ? 0 : read.i32(at as Pointer, 0));
   if (process.platform === "darwin") {
-    const { symbols } = dlopen("libSystem.dylib", { flock: lock, __error: where });
-    kernel = { flock: symbols.flock, errno: () => errnoAt(symbols.__error()) };
-    return kernel;
+    const libc = openLibc({ flock: lock, __error: where });
+    if (libc !== null) kernel = { flock: libc.flock, errno: () => errnoAt(libc.__error()) };
+  } else {
+    const libc = openLibc({ flock: lock, __errno_location: where });
+    if (libc !== null) kernel = { flock: libc.flock, errno: () => errnoAt(libc.__errno_location()) };
   }
-  for (const name of ["libc.so.6", `libc.musl-${arch()}.so.1`, "libc.so"]) {
-    try {
-      const { symbols } = dlopen(name, { flock: lock, __errno_location: where });
-      kernel = { flock: symbols.flock, errno: () => errnoAt(symbols.__errno_location()) };
-      return kernel;
-    } catch {
-      // The next name belongs to another C library; that none fits is said below.
-    }
-  }
-  throw new Failure("file_lock_unavailable");
+  if (kernel === undefined) throw new Failure("file_lock_unavailable");
+  return kernel;
 }
 
 /** EBADF, EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP by system: this place has no such lock, which is not "held". */
 const unsupported = new Set(process.platform === "darwin" ? [9, 22, 77, 78, 45, 102] : [9, 22, 37, 38, 95]);
-
-function arch(): string {
-  return process.arch === "arm64" ? "aarch64" : "x86_64";
-}
 
 /** A held lock. It ends with `release()` or with the process, whichever comes first. */
 export class FileLock {

@@ -1,7 +1,8 @@
 // Two promises of the Linux kernel: orphans of our tree become our children, and we end when our parent does.
 // Where the kernel or its C library cannot give them the answer is false, and the caller has to say so.
 
-import { dlopen, FFIType } from "bun:ffi";
+import { FFIType } from "bun:ffi";
+import { openLibc } from "./libc.ts";
 
 const prSetPdeathsig = 1;
 const prSetChildSubreaper = 36;
@@ -23,18 +24,7 @@ export function dieWithParent(parentPid?: number): boolean {
 
 function prctl(option: number, value: number): boolean {
   if (process.platform !== "linux") return false;
-  for (const library of ["libc.so.6", `libc.musl-${process.arch === "x64" ? "x86_64" : "aarch64"}.so.1`, "libc.so"]) {
-    try {
-      const u64 = FFIType.u64;
-      const { symbols, close } = dlopen(library, {
-        prctl: { args: [FFIType.i32, u64, u64, u64, u64], returns: FFIType.i32 },
-      });
-      const answer = symbols.prctl(option, BigInt(value), 0n, 0n, 0n);
-      close();
-      return answer === 0;
-    } catch {
-      // Not this C library; the next name may be.
-    }
-  }
-  return false;
+  const u64 = FFIType.u64;
+  const libc = openLibc({ prctl: { args: [FFIType.i32, u64, u64, u64, u64], returns: FFIType.i32 } });
+  return libc !== null && libc.prctl(option, BigInt(value), 0n, 0n, 0n) === 0;
 }

@@ -5,11 +5,11 @@ import { constants } from "node:os";
 import { DiagnosticCounter } from "../base/diagnostics.ts";
 import type { Environment } from "../base/environment.ts";
 import { codeOf } from "../base/failure.ts";
-import { type Adapter, startAdapter } from "./adapter.ts";
+import { startAdapter } from "./adapter.ts";
 import { AuditLog } from "./audit-log.ts";
-import { type Direction, Inspector } from "./inspect.ts";
+import type { Carrier, CarrierHooks } from "./carrier.ts";
+import { Inspector } from "./inspect.ts";
 import { relayLimits } from "./limits.ts";
-import { Pump } from "./pump.ts";
 
 export interface RelayOptions {
   readonly auditPath: string;
@@ -17,6 +17,8 @@ export interface RelayOptions {
   readonly command: readonly string[];
   readonly environment: Environment;
   readonly cwd: string;
+  /** The carrier of systems without poll(2), asked for by tests. */
+  readonly overStreams?: boolean;
 }
 
 export interface RelayEnd {
@@ -26,6 +28,8 @@ export interface RelayEnd {
   readonly fault: string | null;
 }
 
+type Child = Bun.Subprocess;
+
 const ownFaultStatus = 125;
 const forwarded = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
@@ -33,10 +37,9 @@ const forwarded = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 export async function relay(options: RelayOptions): Promise<RelayEnd> {
   const log = new AuditLog(options.auditPath);
   const adapter = startAdapter(options);
-  const stopForwarding = forwardSignals(adapter);
-  const run = new RelayRun(adapter, log);
+  const stopForwarding = forwardSignals(adapter.process);
   try {
-    return await run.toEnd();
+    return await new RelayRun(adapter.process, log).toEnd(adapter.carrier);
   } finally {
     stopForwarding();
     log.close();
@@ -44,20 +47,18 @@ export async function relay(options: RelayOptions): Promise<RelayEnd> {
 }
 
 class RelayRun {
-  readonly #adapter: Adapter;
+  readonly #adapter: Child;
   readonly #log: AuditLog;
   readonly #inspector = new Inspector();
   readonly #diagnostics = new DiagnosticCounter();
-  readonly #toAdapter = new Pump();
-  readonly #toClient = new Pump();
   #fault: string | null = null;
 
-  constructor(adapter: Adapter, log: AuditLog) {
+  constructor(adapter: Child, log: AuditLog) {
     this.#adapter = adapter;
     this.#log = log;
   }
 
-  async toEnd(): Promise<RelayEnd> {
+  async toEnd(carrier: Carrier): Promise<RelayEnd> {
     const adapter = this.#adapter;
     this.#guarded(() =>
       this.#log.note({
@@ -67,12 +68,7 @@ class RelayRun {
         after_bytes: this.#log.afterBytes,
       }),
     );
-    const stderr = this.#drainStderr();
-    void this.#passInput();
-    const output = this.#passOutput();
-    await adapter.exited;
-    await this.#quietEnd(output);
-    const drained = await Promise.race([stderr, Bun.sleep(relayLimits.stderrDrainMs).then(() => false)]);
+    const drained = await carrier.carry(this.#hooks());
     this.#guarded(() =>
       this.#log.note({
         event: "adapter_process_exited",
@@ -85,62 +81,23 @@ class RelayRun {
     return { status: this.#fault === null ? statusOf(adapter) : ownFaultStatus, fault: this.#fault };
   }
 
-  async #passInput(): Promise<void> {
-    await this.#pass(this.#toAdapter, "request", { source: Bun.stdin.stream(), sink: this.#adapter.stdin });
-    try {
-      // The client's end of input becomes the adapter's, while its output goes on.
-      await this.#adapter.stdin.end();
-    } catch {
-      // The adapter has closed it already.
-    }
-  }
-
-  async #passOutput(): Promise<void> {
-    const sink = Bun.stdout.writer({ highWaterMark: 65_536 });
-    await this.#pass(this.#toClient, "response", { source: this.#adapter.stdout, sink });
-  }
-
-  async #pass(
-    pump: Pump,
-    direction: Direction,
-    ends: { readonly source: ReadableStream<Uint8Array>; readonly sink: Bun.FileSink },
-  ): Promise<void> {
-    const before = (frames: Buffer): void => {
-      for (const event of this.#inspector.inspect(frames, direction)) this.#log.note(event);
+  #hooks(): CarrierHooks {
+    return {
+      before: (frames, direction) => {
+        for (const event of this.#inspector.inspect(frames, direction)) this.#log.note(event);
+      },
+      laneEnded: (direction, end, fault) => {
+        if (end === "unnoted") this.#fail(codeOf(fault));
+        if (end !== "frame_limit") return;
+        this.#guarded(() => this.#log.note({ event: "frame_limit", direction }));
+        this.#fail("relay_frame_limit");
+      },
+      said: (bytes) => {
+        for (const category of this.#diagnostics.push(bytes)) {
+          this.#guarded(() => this.#log.note({ event: "diagnostic", category, count: 1 }));
+        }
+      },
     };
-    try {
-      const end = await pump.run(ends.source, ends.sink, { before });
-      if (end !== "frame_limit") return;
-      this.#log.note({ event: "frame_limit", direction });
-      this.#fail("relay_frame_limit");
-    } catch (error) {
-      // What cannot be noted must not be passed on, so the whole relay ends here.
-      pump.stop();
-      this.#fail(codeOf(error));
-    }
-  }
-
-  async #drainStderr(): Promise<boolean> {
-    const reader = this.#adapter.stderr.getReader();
-    for (;;) {
-      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }) as const);
-      if (done || value === undefined) return true;
-      for (const category of this.#diagnostics.push(value)) {
-        this.#guarded(() => this.#log.note({ event: "diagnostic", category, count: 1 }));
-      }
-    }
-  }
-
-  /** Waits for the output's end; a pipe that a grandchild keeps is given up once it has been silent. */
-  async #quietEnd(output: Promise<void>): Promise<void> {
-    let over = false;
-    const ended = output.then(() => {
-      over = true;
-    });
-    while (!over) {
-      await Promise.race([ended, Bun.sleep(100)]);
-      if (this.#toClient.quietFor(relayLimits.quietPipeMs)) return this.#toClient.stop();
-    }
   }
 
   #guarded(note: () => void): void {
@@ -158,14 +115,14 @@ class RelayRun {
   }
 }
 
-function endAdapter(adapter: Adapter): void {
+function endAdapter(adapter: Child): void {
   adapter.kill("SIGTERM");
   const timer = setTimeout(() => adapter.kill("SIGKILL"), relayLimits.terminateMs);
   void adapter.exited.then(() => clearTimeout(timer));
 }
 
 /** Hands our signals on; once the adapter is gone they end the relay, which may be waiting for a slow reader. */
-function forwardSignals(adapter: Adapter): () => void {
+function forwardSignals(adapter: Child): () => void {
   const stops = forwarded.map((signal) => {
     const forward = (): void => {
       if (adapter.exitCode === null && adapter.signalCode === null) adapter.kill(signal);
@@ -179,15 +136,15 @@ function forwardSignals(adapter: Adapter): () => void {
   };
 }
 
-function signalNumberOf(adapter: Adapter): number {
+function signalNumberOf(adapter: Child): number {
   return adapter.signalCode === null ? 0 : constants.signals[adapter.signalCode as NodeJS.Signals];
 }
 
 /** As the audit tells it: minus the number of the signal that ended the adapter, else its status. */
-function exitCodeOf(adapter: Adapter): number {
+function exitCodeOf(adapter: Child): number {
   return adapter.signalCode === null ? (adapter.exitCode ?? 0) : -signalNumberOf(adapter);
 }
 
-function statusOf(adapter: Adapter): number {
+function statusOf(adapter: Child): number {
   return adapter.signalCode === null ? (adapter.exitCode ?? 0) : 128 + signalNumberOf(adapter);
 }
