@@ -160,8 +160,7 @@ export function openPrivateLog(path: string): number {
 /** Puts new content in place of the old in one step; a reader sees the one or the other. */
 export function replacePrivateFile(path: string, bytes: string | Uint8Array): void {
   const temporary = `${path}.tmp`;
-  // A temporary file that a dead writer left, or somebody planted, is taken away by name and never written into.
-  removeIfPresent(temporary);
+  removeDeadWriters(temporary);
   const fd = openNew(temporary, O_WRONLY | O_CREAT | O_EXCL | O_TRUNC | O_NOFOLLOW);
   try {
     writeSyncedAndClose(fd, bytes);
@@ -171,6 +170,14 @@ export function replacePrivateFile(path: string, bytes: string | Uint8Array): vo
     throw error instanceof Failure ? error : new Failure("private_file_unwritable", { cause: error });
   }
   syncFolder(parentOf(path));
+}
+
+/** Takes away what a writer that died here left; what no writer makes (a link, a folder, a pipe) is refused untouched. */
+function removeDeadWriters(temporary: string): void {
+  const found = lstatSync(temporary, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  if (!found.isFile()) throw new Failure("private_regular_file_required");
+  removeIfPresent(temporary);
 }
 
 /** `replacePrivateFile` with a value as JSON, two spaces deep, one newline at the end. */

@@ -3,9 +3,11 @@ import { afterEach, expect, test } from "bun:test";
 import {
   chmodSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -107,11 +109,26 @@ test("createPrivateFile() never writes into what is there, link or file", async 
   expect(readdirSync(dir.path).sort()).toEqual(["dangling", "link", "victim"]);
 });
 
-test("replacePrivateFile() replaces whole, leaves no temporary file and never follows a planted one", async () => {
+test("replacePrivateFile() replaces whole, leaves no temporary file and refuses a planted one (H041)", async () => {
   await using dir = await tempFolder();
+  const modeOf = (name: string) => lstatSync(`${dir.path}/${name}`).mode & 0o777;
   writeFileSync(`${dir.path}/victim`, "kept");
-  symlinkSync(`${dir.path}/victim`, `${dir.path}/file.tmp`);
+  for (const plant of [
+    () => symlinkSync(`${dir.path}/victim`, `${dir.path}/file.tmp`),
+    () => symlinkSync(`${dir.path}/nowhere`, `${dir.path}/file.tmp`),
+    () => mkdirSync(`${dir.path}/file.tmp`),
+  ]) {
+    plant();
+    expect(() => replacePrivateFile(`${dir.path}/file`, "one")).toThrow("private_regular_file_required");
+    expect(readdirSync(dir.path).sort()).toEqual(["file.tmp", "victim"]);
+    expect(readFileSync(`${dir.path}/victim`, "utf8")).toBe("kept");
+    rmSync(`${dir.path}/file.tmp`, { recursive: true });
+  }
+  // A longer file that a dead writer left, readable by others, gives nothing of itself to the new one.
+  writeFileSync(`${dir.path}/file.tmp`, "x".repeat(100), { mode: 0o644 });
 
+  replacePrivateFile(`${dir.path}/file`, "one");
+  expect([readFileSync(`${dir.path}/file`, "utf8"), modeOf("file")]).toEqual(["one", 0o600]);
   replacePrivateFile(`${dir.path}/file`, "one");
   writePrivateJson(`${dir.path}/file`, { two: 2 });
 
