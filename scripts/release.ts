@@ -1,6 +1,6 @@
 // The release folder: every target, completions, man page, licence, SBOM and one list of checksums.
 // With `checkTwice` each target is built a second time from nothing and must have the same bytes.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { binaryName, build, targets } from "../build.ts";
 import { completionScript } from "../src/commands/completion-scripts.ts";
@@ -31,8 +31,7 @@ export async function release(options: ReleaseOptions): Promise<void> {
   writeFileSync(join(folder, "proctor.1"), await manPage());
   for (const shell of ["bash", "zsh", "fish"] as const)
     writeFileSync(join(folder, `proctor.${shell}`), await completionScript(shell));
-  for (const name of ["LICENSE", "README.md"])
-    if (existsSync(`${root}/${name}`)) cpSync(`${root}/${name}`, join(folder, name));
+  cpSync(`${root}/LICENSE`, join(folder, "LICENSE"));
   writeFileSync(join(folder, "SHA256SUMS"), sumsOf(folder));
 }
 
