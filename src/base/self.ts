@@ -1,5 +1,4 @@
 // What this process is and where it stands. The one place below commands/ that reads the process itself.
-import { fileURLToPath } from "node:url";
 import type { Environment } from "./environment.ts";
 import { Failure } from "./failure.ts";
 
@@ -19,7 +18,7 @@ export function executablePath(): string {
 /** The words that start this program again with other arguments, compiled or from source. */
 export function selfCommand(args: readonly string[]): { readonly command: string; readonly args: string[] } {
   if (Bun.isStandaloneExecutable) return { command: process.execPath, args: [...args] };
-  const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+  const main = Bun.fileURLToPath(new URL("../main.ts", import.meta.url));
   return { command: process.execPath, args: [main, ...args] };
 }
 

@@ -1,8 +1,8 @@
 // The operator's configuration of one conversation: exactly seven texts, private, outside the project it names.
 import { Failure } from "../base/failure.ts";
+import { isRecord, parseJson } from "../base/json.ts";
 import type { HooksCode } from "./codes.ts";
 import { readPrivateText } from "./operator-files.ts";
-import { parseExact } from "./python-json.ts";
 import { canonicalFolder, isAbsolutePath, isInside, resolveLoose } from "./roots.ts";
 import { requireServerOrigin } from "./server-address.ts";
 
@@ -29,7 +29,7 @@ export interface HookConfig {
 
 /** Loads and checks the file; the first fault in the contract's order wins. */
 export function loadConfig(path: string): HookConfig {
-  const value = parseExact(readPrivateText(path));
+  const value = parseJson(readPrivateText(path));
   if (value === undefined) throw new Failure("operator_file_not_json");
   const config = shapeOf(value);
   const root = canonicalFolder(config.projectRoot, "canonical_project_root_required");
@@ -44,10 +44,9 @@ export function loadConfig(path: string): HookConfig {
 
 function shapeOf(value: unknown): HookConfig {
   const invalid = () => new Failure<HooksCode>("invalid_config");
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalid();
-  if (Object.keys(value).length !== keys.length) throw invalid();
+  if (!isRecord(value) || Object.keys(value).length !== keys.length) throw invalid();
   const read = (key: (typeof keys)[number]): string => {
-    const text = (value as Record<string, unknown>)[key];
+    const text = value[key];
     if (typeof text !== "string" || text === "" || !text.isWellFormed()) throw invalid();
     return text;
   };

@@ -73,7 +73,7 @@ function readWords(words: readonly string[], flags: typeof observeFlags): Words 
 async function refuseWords(sentence: string): Promise<number> {
   writeWhole(2, `${sentence}\n`);
   // A host that is still writing must not meet a closed pipe; a person at a terminal is not waited for.
-  if (!process.stdin.isTTY) await readHookInput(Bun.stdin.stream());
+  if (!process.stdin.isTTY) await readHookInput(() => Bun.stdin.stream());
   return 64;
 }
 
@@ -85,7 +85,7 @@ async function runObserve(words: Words): Promise<number> {
   const startFlush = () => startDetachedFlush(configPath);
   const result = flushing
     ? await flush({ configPath, deliver })
-    : await observe(await readHookInput(Bun.stdin.stream()), { configPath, deliver, startFlush });
+    : await observe(await readHookInput(() => Bun.stdin.stream()), { configPath, deliver, startFlush });
   const onStdout = flushing || words.switches.has("--json");
   const failed = result.status === "incomplete";
   // A failure is told on stderr as well, where the host's log keeps it.
@@ -115,7 +115,7 @@ function startDetachedFlush(configPath: string): void {
 
 async function runRecover(words: Words): Promise<number> {
   const { recover } = await import("./recover.ts");
-  const input = await readHookInput(Bun.stdin.stream());
+  const input = await readHookInput(() => Bun.stdin.stream());
   const answer = await recover(input, { registryPath: absolutePath(words.values.get("--registry")!) });
   writeWhole(1, `${answer.text}\n`);
   return answer.failed ? 1 : 0;

@@ -2,6 +2,7 @@
 // (six with a helper's id); no input, output or path of the call is ever kept.
 import { sha256Hex } from "../base/bytes.ts";
 import { Failure } from "../base/failure.ts";
+import { isPlainName } from "./characters.ts";
 import type { HooksCode } from "./codes.ts";
 import type { HookConfig } from "./config-file.ts";
 import { hookLimits } from "./limits.ts";
@@ -19,7 +20,8 @@ export interface ObservedEvent {
   readonly exit_code: null;
 }
 
-const toolName = /^[A-Za-z0-9_.:-]{1,64}$/;
+const maxToolNameChars = 64;
+const toolMarks = "_.:-";
 
 /** The report of a payload; null when it is of another event. */
 export function eventOf(payload: Record<string, unknown>, config: HookConfig): ObservedEvent | null {
@@ -73,13 +75,13 @@ export function eventId(localSessionId: string, toolUseId: string, agentId = "")
 
 /** A name the server takes, or a stable label that never makes two tools one. */
 export function toolLabel(name: string): string {
-  if (toolName.test(name)) return name;
+  if (isPlainName(name, maxToolNameChars, toolMarks)) return name;
   const legal = name.replace(/[^A-Za-z0-9_.:-]/g, "").slice(0, 40);
   return `x.${legal}.${sha256Hex(name).slice(0, 16)}`;
 }
 
 export function isToolLabel(value: unknown): value is string {
-  return typeof value === "string" && toolName.test(value);
+  return typeof value === "string" && isPlainName(value, maxToolNameChars, toolMarks);
 }
 
 /** What ties a pending report to the configuration it was made under. */

@@ -5,22 +5,28 @@ import { decodeUtf8, equalBytes, utf8 } from "../base/bytes.ts";
 import { codeOf, Failure, systemCodeOf } from "../base/failure.ts";
 import { createPrivateFile, readPrivateFile, removeIfPresent, syncFolder } from "../base/private-files.ts";
 import { effectiveUserId } from "../base/self.ts";
+import { isHex } from "./characters.ts";
 import type { HooksCode } from "./codes.ts";
 import { hookLimits } from "./limits.ts";
 
-const recordPattern = /^[0-9a-f]{64}\.json$/;
 const refusalPattern = /^[0-9a-f]{64}\.refused$/;
 
 /** Names of all records, sorted; other entries of the folder are nobody's business here. */
 export function listRecords(stateDir: string): string[] {
-  return readdirSync(stateDir)
-    .filter((name) => recordPattern.test(name))
-    .sort();
+  return recordsOf(stateDir).sort();
+}
+
+function recordsOf(stateDir: string): string[] {
+  return readdirSync(stateDir).filter(isRecordName);
+}
+
+function isRecordName(name: string): boolean {
+  return name.length === 69 && name.endsWith(".json") && isHex(name.slice(0, 64));
 }
 
 /** Saves a record; throws with the reason when it is not saved. Saving the same again changes nothing. */
 export function saveRecord(stateDir: string, name: string, text: string): void {
-  const present = listRecords(stateDir);
+  const present = recordsOf(stateDir);
   const path = `${stateDir}/${name}`;
   if (present.includes(name)) {
     keepSame(path, text);
@@ -35,7 +41,7 @@ export function saveRecord(stateDir: string, name: string, text: string): void {
     return;
   }
   // Savers take no lock, so the count may have been passed meanwhile by as many as saved at once, and no further.
-  if (listRecords(stateDir).length > hookLimits.maxPendingHard) {
+  if (recordsOf(stateDir).length > hookLimits.maxPendingHard) {
     removeRecord(stateDir, name);
     throw new Failure<HooksCode>("pending_capacity_event_not_saved");
   }

@@ -1,5 +1,6 @@
 // JSON in the exact byte form of Python's writer, because digests and files are shared with programs that use it;
 // and a reader that keeps whole numbers of any size, because file identities are larger than a double can hold.
+import { hasOnlyAscii } from "./characters.ts";
 
 /** What the reader gives and the writers take; whole numbers beyond 2^53 are bigint. */
 export type ExactJson =
@@ -35,6 +36,8 @@ export function prettyText(value: ExactJson): string {
 /** Reads JSON text; undefined when it is none. */
 export function parseExact(text: string): ExactJson | undefined {
   try {
+    // Numbers a double cannot hold have at least sixteen digits; a text without them needs no second look.
+    if (!/[0-9]{16}/.test(text)) return JSON.parse(text) as ExactJson;
     return JSON.parse(text, keepWholeNumbers as (key: string, value: unknown) => unknown) as ExactJson;
   } catch {
     // Malformed or nested too deep: not JSON to any caller.
@@ -99,7 +102,7 @@ function numberText(value: number): string {
 function quote(text: string, ascii: boolean): string {
   // JSON.stringify has Python's short escapes; what is left are the characters Python writes otherwise.
   const quoted = JSON.stringify(text);
-  if (!ascii) return quoted;
+  if (!ascii || hasOnlyAscii(quoted)) return quoted;
   return quoted.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 

@@ -23,19 +23,30 @@ export function canonicalFolder(path: string, code: HooksCode = "canonical_direc
   } catch (error) {
     throw error instanceof Failure ? error : new Failure<HooksCode>(code, { cause: error });
   }
-  if (!samePath(real, tidy(path))) throw new Failure<HooksCode>(code);
+  if (real !== path && !samePath(real, tidy(path))) throw new Failure<HooksCode>(code);
   return real;
 }
 
 /** The resolved path of what exists, with what does not exist yet appended. */
 export function resolveLoose(path: string): string {
+  if (isAbsolutePath(path)) {
+    try {
+      return realpathSync(path);
+    } catch {
+      // Some of it does not exist (or may not be looked at): the longest head that does decides.
+    }
+  }
+  return resolveHead(path);
+}
+
+function resolveHead(path: string): string {
   const parts = collapse(path);
   for (let kept = parts.length; kept > 0; kept--) {
     try {
       const head = realpathSync(join(parts.slice(0, kept)));
       return join([...(head === "/" ? [""] : head.split("/")), ...parts.slice(kept)].reduce(climb, []));
     } catch {
-      // This much does not exist (or may not be looked at); the shorter head decides.
+      // This much does not exist; the shorter head decides.
     }
   }
   return join(parts);
