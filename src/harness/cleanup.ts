@@ -7,7 +7,7 @@ import { isTerminal } from "../judge/recovery.ts";
 import { stopConsumer } from "./consumer.ts";
 import { harnessLimits } from "./limits.ts";
 import { endProcesses } from "./live-file.ts";
-import { readAuditFacts } from "./managed-work.ts";
+import { lastAuditFacts } from "./managed-work.ts";
 import { stopModel } from "./model-seat.ts";
 import type { Operator } from "./operator.ts";
 import type { Run } from "./run.ts";
@@ -30,7 +30,7 @@ export async function closeRun(run: Run, { hurry = false } = {}): Promise<void> 
   book.cleanup["service_logs"] = services.logs.map(summarizeAndRemoveLog);
   book.managed["acp_audit"] = auditSummary(run);
   // The relay notes its adapter's end last, so the evidence is the file as it stands when all has ended.
-  run.facts.audit = readAuditFacts(run) ?? run.facts.audit;
+  run.facts.audit = lastAuditFacts(run);
   await endProcesses(() => run.census.living());
   Object.assign(book.cleanup, {
     process_cleanup_finished: true,

@@ -2,24 +2,37 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { sha256FileHex, sha256Hex } from "../base/bytes.ts";
+import { codeOf, Failure } from "../base/failure.ts";
 import { createPrivateFile, readRegularFile } from "../base/private-files.ts";
 import { readAudit } from "../contract/audit.ts";
 import type { AuditFacts, ManagedFacts } from "../contract/report.ts";
 import { auditFacts } from "../judge/audit.ts";
+import type { JudgeCode } from "../judge/codes.ts";
 import { suspiciousFiles } from "../judge/managed.ts";
 import { additionalTests, askGit, type Fixture, fileIdentity } from "./fixture.ts";
 import { harnessLimits } from "./limits.ts";
 import { nativeTests } from "./native-tests.ts";
 import type { Run } from "./run.ts";
 
-/** Reads the relay's file, or null when it cannot be read. */
+/** Reads the relay's file, or null when it cannot be read; one that is too long is refused before it is read. */
 export function readAuditFacts(run: Run): AuditFacts | null {
   if (!existsSync(run.space.audit)) return null;
   try {
     const reading = readAudit(readRegularFile(run.space.audit, { maxBytes: harnessLimits.auditBytes }));
     return auditFacts(reading.records, reading);
+  } catch (error) {
+    if (codeOf(error) === "private_file_too_large")
+      throw new Failure<JudgeCode>("structured_log_limit", { cause: error });
+    return null; // not a file of ours: the rule about it says missing
+  }
+}
+
+/** The same when all has ended: what was read before stays when the file cannot be read any more. */
+export function lastAuditFacts(run: Run): AuditFacts | null {
+  try {
+    return readAuditFacts(run) ?? run.facts.audit;
   } catch {
-    return null; // too long, or not a file of ours: the rule about it says missing
+    return run.facts.audit; // the stage has ended with this refusal, or never came to the file
   }
 }
 

@@ -87,7 +87,9 @@ function stageRule(rule: string, failure: string | undefined, explaining: readon
   if (failure === undefined) return [{ rule, outcome: "pass", fact: "ended without a failure of its own", where }];
   if (explaining.some((other) => other.code === failure)) return [];
   const fact = sentenceOf(failure);
-  return [{ rule, outcome: outcomeOfCode(failure), code: failure, party: partyOf(failure), fact, where }];
+  // The managed stage's structured log is the relay's file, which is in the runner's care.
+  const party = rule === "stage_managed" && failure === "structured_log_limit" ? "runner" : partyOf(failure);
+  return [{ rule, outcome: outcomeOfCode(failure), code: failure, party, fact, where }];
 }
 
 function notProven(rules: readonly Rule[], { seats, census }: VerdictBasis): string[] {
