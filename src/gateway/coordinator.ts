@@ -7,7 +7,7 @@ import { Approvals } from "./approvals.ts";
 import type { AuditLog } from "./audit-log.ts";
 import { textFrame } from "./frame-writer.ts";
 import { Leases } from "./lease.ts";
-import { isId, isParams, type MessageId, splitAnswer, threadOf } from "./messages.ts";
+import { isId, isParams, type MessageId, nestsDeeper, splitAnswer, threadOf } from "./messages.ts";
 import { followsThread, needsLease, rightFor } from "./method-table.ts";
 import type { Permission } from "./permissions.ts";
 import { errorMessage, type MessageError } from "./refusals.ts";
@@ -90,6 +90,7 @@ export class Coordinator {
     const message = parseJson(text);
     if (message === undefined) return this.#refuse(session, null, "parse_error");
     const id = isRecord(message) ? message.id : undefined;
+    if (nestsDeeper(message, text)) return this.#refuse(session, id, "invalid_request");
     if (carriesCredential(message, text)) return this.#refuse(session, id, "unauthenticated");
     if (!isRecord(message)) return this.#refuse(session, null, "invalid_request");
     if (!("method" in message)) return this.#answer(session, message);
@@ -122,14 +123,28 @@ export class Coordinator {
     const threadId = threadOf(call.params);
     if (threadId !== undefined && needsLease(method, right) && !this.leases.claim(threadId, session))
       return this.#refuse(session, id, "controller_required", method);
-    // An observer attaches by resuming and must not change the thread's settings on the way.
-    const plain = method === "thread/resume" && !session.port.rights.has("interact");
+    if (method === "thread/unsubscribe" && threadId !== undefined && this.#leave(session, threadId))
+      return void session.say(JSON.stringify({ id, result: { status: "unsubscribed" } }));
     const own = this.#nextId++;
+    // Who attaches by resuming and does not control the thread must not change its settings on the way.
+    const plain = method === "thread/resume" && threadId !== undefined && !this.#mayControl(session, threadId);
     const text = JSON.stringify({ id: own, method, params: plain ? { threadId } : call.params });
     const bytes = Buffer.byteLength(text);
     if (!session.account.take(bytes)) return this.#refuse(session, id, "busy", method);
     this.#calls.set(own, { session, id, method, threadId, bytes });
     this.#forward(own, text);
+  }
+
+  #mayControl(session: Session, threadId: string): boolean {
+    const holder = this.leases.holderOf(threadId);
+    return session.port.rights.has("interact") && (holder === undefined || holder === session);
+  }
+
+  /** One client stops following; true while others follow, who share the upstream's one subscription. */
+  #leave(session: Session, threadId: string): boolean {
+    session.threads.delete(threadId);
+    this.leases.release(threadId, session);
+    return [...this.#sessions].some((other) => other.threads.has(threadId));
   }
 
   async #initialize(session: Session, id: MessageId): Promise<undefined> {

@@ -34,6 +34,10 @@ export class Leases<Holder> {
     return undefined;
   }
 
+  release(threadId: string, holder: Holder): void {
+    if (this.#held.get(threadId)?.holder === holder) this.#held.delete(threadId);
+  }
+
   releaseAll(holder: Holder): void {
     for (const [threadId, held] of this.#held) if (held.holder === holder) this.#held.delete(threadId);
   }

@@ -1,5 +1,6 @@
 // Reads what app-server messages are about. Pure; shapes are taken as they come and nothing is trusted to be there.
 import { isRecord } from "../base/json.ts";
+import { gatewayLimits } from "./limits.ts";
 
 export type MessageId = string | number;
 
@@ -22,6 +23,21 @@ export function threadOf(params: unknown): string | undefined {
   if (typeof params.threadId === "string") return params.threadId;
   if (isRecord(params.thread) && typeof params.thread.id === "string") return params.thread.id;
   return typeof params.conversationId === "string" ? params.conversationId : undefined;
+}
+
+/** True when `value`, read from `text`, nests deeper than the upstream's parser goes. Looked at without recursion. */
+export function nestsDeeper(value: unknown, text: string): boolean {
+  if (text.length < 2 * gatewayLimits.maxJsonDepth) return false; // each level costs two characters
+  let level = [value].filter(isNested);
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > gatewayLimits.maxJsonDepth) return true;
+    level = level.flatMap((one) => Object.values(one).filter(isNested));
+  }
+  return false;
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 const plainAnswer = /^\{"id":(0|[1-9][0-9]{0,14}),"(?:result|error)":/;

@@ -74,10 +74,10 @@ export interface TestClient {
 
 export async function client(
   url: string,
-  credential: ClientCredential | null,
+  credential: ClientCredential | string | null,
   headers: Record<string, string> = {},
 ): Promise<TestClient> {
-  const authorization = credential?.exposeBearer((bearer) => ({ Authorization: `Bearer ${bearer}` })) ?? {};
+  const authorization = authorizationOf(credential);
   const socket = new WebSocket(url, { headers: { ...authorization, ...headers } } as never);
   const inbox: Array<Record<string, any>> = [];
   const opened = Promise.withResolvers<void>();
@@ -114,10 +114,17 @@ export async function client(
   };
 }
 
+/** `credential` is a handle, a bearer as the operator's file holds it, or nothing. */
+function authorizationOf(credential: ClientCredential | string | null): Record<string, string> {
+  if (credential === null) return {};
+  const show = (bearer: string) => ({ Authorization: `Bearer ${bearer}` });
+  return typeof credential === "string" ? show(credential) : credential.exposeBearer(show);
+}
+
 /** A client that has shaken hands with the app-server. */
 export async function readyClient(
   url: string,
-  credential: ClientCredential | null,
+  credential: ClientCredential | string | null,
   headers: Record<string, string> = {},
 ): Promise<TestClient> {
   const one = await client(url, credential, headers);

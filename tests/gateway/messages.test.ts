@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { carriesCredential } from "../../src/gateway/application-secrets.ts";
 import { gatewayLimits } from "../../src/gateway/limits.ts";
-import { splitAnswer, threadOf } from "../../src/gateway/messages.ts";
+import { nestsDeeper, splitAnswer, threadOf } from "../../src/gateway/messages.ts";
 import { Account } from "../../src/gateway/session.ts";
 import { playedCoordinator } from "./coordinator-fixture.ts";
 
@@ -116,4 +116,53 @@ test("what one client may send unanswered is bounded in bytes", async () => {
   one.send({ id: 2, method: "model/list", params: { text: "x".repeat(100) } });
   expect(one.inbox.map((message) => [message.id, message.error.code])).toEqual([[2, -32000]]);
   expect(played.sent).toHaveLength(1);
+});
+
+test("a message nested as deep as the app-server reads passes, one level more is refused by its id", async () => {
+  const nested = (levels: number) =>
+    `{"id":7,"method":"model/list","params":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+  const played = await playedCoordinator();
+  const one = await played.client("one");
+
+  one.send(nested(gatewayLimits.maxJsonDepth - 1));
+  one.send(nested(gatewayLimits.maxJsonDepth));
+  one.send(nested(100_000));
+
+  expect(played.sent).toHaveLength(1);
+  expect(one.inbox.map((message) => message.error.code)).toEqual([-32600, -32600]);
+  expect(one.inbox[0]!.id).toBe(7);
+  expect(nestsDeeper({}, "{}")).toBe(false);
+});
+
+test("one client leaves a thread and the others keep their one upstream subscription until the last", async () => {
+  const played = await playedCoordinator();
+  const [one, two] = [await played.client("one"), await played.client("two", ["observe"])];
+  for (const each of [one, two]) played.resume(each, "t");
+  one.send({ id: 1, method: "turn/start", params: { threadId: "t" } });
+  const before = played.sent.length;
+
+  two.send({ id: "bye", method: "thread/unsubscribe", params: { threadId: "t" } });
+  played.say({ method: "turn/started", params: { threadId: "t" } });
+
+  expect(played.sent).toHaveLength(before);
+  expect(two.inbox.at(-1)).toEqual({ id: "bye", result: { status: "unsubscribed" } });
+  expect(one.inbox.at(-1)).toMatchObject({ method: "turn/started" });
+  expect(played.coordinator.leases.holderOf("t")).toBe(one.session);
+  one.send({ id: "last", method: "thread/unsubscribe", params: { threadId: "t" } });
+  expect(played.sent.at(-1)).toMatchObject({ method: "thread/unsubscribe", params: { threadId: "t" } });
+  expect(played.coordinator.leases.holderOf("t")).toBeUndefined();
+});
+
+test("resuming a thread that another client controls changes none of its settings", async () => {
+  const played = await playedCoordinator();
+  const [one, two] = [await played.client("one"), await played.client("two")];
+  const resume = { method: "thread/resume", params: { threadId: "t", model: "other" } };
+
+  two.send({ id: 1, ...resume });
+  expect(played.sent.at(-1)!.params).toEqual({ threadId: "t", model: "other" });
+  one.send({ id: 1, method: "turn/start", params: { threadId: "t" } });
+  two.send({ id: 2, ...resume });
+  expect(played.sent.at(-1)!.params).toEqual({ threadId: "t" });
+  one.send({ id: 2, ...resume });
+  expect(played.sent.at(-1)!.params).toEqual({ threadId: "t", model: "other" });
 });
