@@ -10,6 +10,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench(): Promise<BenchRow
   gateway: () => import("./gateway.ts"),
   server: () => import("./server.ts"),
   hook: () => import("./hook.ts"),
+  relay: () => import("./relay.ts"),
 };
 
 const root = import.meta.dir;

@@ -1,9 +1,9 @@
-// The relay against a Python relay of our own that reads, parses and flushes frame by frame, in one interleaved run.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+// The relay against a Python relay of our own that reads, parses and flushes frame by frame, in one interleaved run;
+// and how much it takes from a client whose adapter never reads.
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { proctorBinary } from "../tests/support/binary.ts";
-import { type BenchRow, median, row, spreadOf } from "./measure.ts";
+import { type BenchRow, inFolder, median, proctor, row, spreadOf } from "./measure.ts";
+import { RelayWire } from "./relay-wire.ts";
 
 const python = `import json, subprocess, sys, threading
 child = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -27,119 +27,106 @@ move(child.stdout, sys.stdout.buffer, False)
 worker.join(1)
 sys.exit(child.wait())
 `;
-const rounds = 7;
-const trips = 400;
+const rounds = 9;
+/** No further round is begun after this. */
+const budgetMs = 30_000;
+const offeredBytes = 64 * 1024 * 1024;
 
-function frameOf(bytes: number): string {
-  const head = '{"jsonrpc":"2.0","method":"session/update","params":{"text":"';
-  return `${head}${"x".repeat(bytes - head.length - 4)}"}}\n`;
-}
-
-function start(command: readonly string[]) {
-  const env = { PATH: "/usr/bin:/bin", HOME: "/" };
-  return Bun.spawn([...command], { env, stdin: "pipe", stdout: "pipe", stderr: "ignore" });
-}
-
-/** Frames a second through the relay and back, start-up left out by a first frame. */
-async function flood(command: readonly string[], frame: { readonly bytes: number; readonly count: number }) {
-  const child = start(command);
-  const text = frameOf(frame.bytes);
-  const reader = child.stdout.getReader();
-  child.stdin.write(text);
-  await child.stdin.flush();
-  for (let seen = 0; seen < text.length; ) seen += (await reader.read()).value?.byteLength ?? text.length;
-  const block = Buffer.from(text.repeat(Math.max(1, Math.floor(262_144 / text.length))));
-  const total = Math.ceil((frame.count * text.length) / block.length) * block.length;
-  const started = performance.now();
-  const writing = (async () => {
-    for (let sent = 0; sent < total; sent += block.length) {
-      child.stdin.write(block);
-      await child.stdin.flush();
-    }
-    await child.stdin.end();
-  })();
-  for (let seen = 0; seen < total; ) {
-    const { done, value } = await reader.read();
-    if (done) throw new Error("relay bench: output ended early");
-    seen += value.byteLength;
-  }
-  const elapsedMs = performance.now() - started;
-  await writing;
-  await child.exited;
-  return (total / text.length / elapsedMs) * 1_000;
-}
-
-/** Median time of one 200 B frame there and back, in microseconds. */
-async function roundTrip(command: readonly string[]) {
-  const child = start(command);
-  const reader = child.stdout.getReader();
-  const text = frameOf(200);
-  const times: number[] = [];
-  for (let trip = 0; trip < trips; trip += 1) {
-    const started = performance.now();
-    child.stdin.write(text);
-    await child.stdin.flush();
-    for (let seen = 0; seen < text.length; ) seen += (await reader.read()).value?.byteLength ?? text.length;
-    if (trip >= 50) times.push((performance.now() - started) * 1_000);
-  }
-  await child.stdin.end();
-  await child.exited;
-  return median(times);
-}
-
-/** The rows of the relay's bars. */
-export async function bench(): Promise<BenchRow[]> {
-  const folder = mkdtempSync(join(tmpdir(), "proctor-bench-"));
-  try {
-    const floor = join(folder, "relay.py");
-    writeFileSync(floor, python);
-    let audits = 0;
-    const ours = (): string[] => [proctorBinary, "relay", "--audit", join(folder, `${audits++}.jsonl`), "--", "cat"];
-    const theirs = (): string[] => ["/usr/bin/python3", floor, "cat"];
-    const small = await interleaved(ours, theirs, (command) => flood(command, { bytes: 200, count: 100_000 }));
-    const large = await interleaved(ours, theirs, (command) => flood(command, { bytes: 65_536, count: 2_000 }));
-    const trip = await interleaved(ours, theirs, roundTrip);
-    return [
-      rowOf("relay: frames a second, 200 B", small, { limit: 3, sense: "at least", unit: "/s" }),
-      rowOf("relay: frames a second, 64 KiB", large, { limit: 2, sense: "at least", unit: "/s" }),
-      rowOf("relay: round trip p50, 200 B", trip, { limit: 1.2, sense: "at most", unit: " us" }),
-    ];
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+const loads = [
+  { bar: "relay: frames a second, 200 B", bytes: 200, count: 40_000, limit: 3, sense: "at least" },
+  { bar: "relay: frames a second, 64 KiB", bytes: 65_536, count: 1_000, limit: 2, sense: "at least" },
+  { bar: "relay: round trip p50, 200 B", bytes: 200, trips: 1_500, limit: 1.2, sense: "at most" },
+] as const;
+type Load = (typeof loads)[number];
 
 interface Pairs {
   readonly ours: number[];
   readonly theirs: number[];
 }
 
-async function interleaved(
-  ours: () => string[],
-  theirs: () => string[],
-  measure: (command: readonly string[]) => Promise<number>,
-): Promise<Pairs> {
-  const pairs: Pairs = { ours: [], theirs: [] };
-  for (let round = 0; round < rounds; round += 1) {
-    pairs.ours.push(await measure(ours()));
-    pairs.theirs.push(await measure(theirs()));
-  }
-  return pairs;
+/** The rows of the relay's bars. */
+export async function bench(): Promise<BenchRow[]> {
+  return await inFolder(async (folder) => {
+    const floor = join(folder, "relay.py");
+    writeFileSync(floor, python);
+    const interpreter = realPython();
+    let audits = 0;
+    const ours = (...adapter: string[]): string[] => [
+      proctor,
+      "relay",
+      "--audit",
+      join(folder, `${audits++}.jsonl`),
+      "--",
+      ...adapter,
+    ];
+    const pairs = loads.map((): Pairs => ({ ours: [], theirs: [] }));
+    const started = performance.now();
+    for (let round = 0; round < rounds && performance.now() - started < budgetMs; round += 1) {
+      for (const [at, load] of loads.entries()) {
+        pairs[at]!.ours.push(await measure(ours("cat"), load));
+        pairs[at]!.theirs.push(await measure([interpreter, floor, "cat"], load));
+      }
+    }
+    return [...loads.map((load, at) => rowOf(load, pairs[at]!)), await stalled(ours("sleep", "600"))];
+  });
 }
 
-function rowOf(
-  bar: string,
-  pairs: Pairs,
-  how: { readonly limit: number; readonly sense: BenchRow["sense"]; readonly unit: string },
-): BenchRow {
+/** Frames a second there and back, or the median round trip in microseconds; start-up is left out by a first frame. */
+async function measure(command: readonly string[], load: Load): Promise<number> {
+  const frame = frameOf(load.bytes);
+  const wire = new RelayWire(command);
+  let figure: number;
+  if ("trips" in load) {
+    for (let trip = 0; trip < 200; trip += 1) wire.exchange(frame, frame.byteLength);
+    const times = Array.from({ length: load.trips }, () => wire.exchange(frame, frame.byteLength) * 1_000);
+    figure = median(times);
+  } else {
+    wire.exchange(frame, frame.byteLength);
+    const block = Buffer.concat(Array.from({ length: Math.ceil(262_144 / load.bytes) }, () => frame));
+    figure = (load.count / wire.exchange(block, load.count * load.bytes)) * 1_000;
+  }
+  await wire.end();
+  return figure;
+}
+
+async function stalled(command: readonly string[]): Promise<BenchRow> {
+  const wire = new RelayWire(command);
+  const taken = wire.push(Buffer.concat(Array.from({ length: 1_000 }, () => frameOf(200))), offeredBytes);
+  await wire.end("SIGTERM");
+  return row({
+    bar: "relay: taken for an adapter that never reads",
+    floor: `${offeredBytes / 1_048_576} MiB offered`,
+    value: `${(taken / 1_048_576).toFixed(2)} MiB`,
+    ratio: taken / offeredBytes,
+    limit: 0.1,
+    sense: "at most",
+    spread: "one run",
+  });
+}
+
+function frameOf(bytes: number): Buffer {
+  const head = '{"jsonrpc":"2.0","method":"session/update","params":{"text":"';
+  return Buffer.from(`${head}${"x".repeat(bytes - head.length - 4)}"}}\n`);
+}
+
+/** The interpreter itself: a version manager's launcher would be measured instead of it. */
+function realPython(): string {
+  const asked = Bun.spawnSync(["python3", "-c", "import sys;print(sys.executable)"], { stderr: "ignore" });
+  const path = asked.stdout.toString().trim();
+  if (asked.exitCode !== 0 || path === "") throw new Error("the relay's bench needs python3");
+  return path;
+}
+
+function rowOf(load: Load, pairs: Pairs): BenchRow {
+  const unit = "trips" in load ? " us" : "/s";
   const ratios = pairs.ours.map((one, at) => one / (pairs.theirs[at] ?? one));
   return row({
-    bar,
-    floor: `own Python relay ${median(pairs.theirs).toFixed(0)}${how.unit}`,
-    value: `${median(pairs.ours).toFixed(0)}${how.unit}`,
+    bar: load.bar,
+    floor: `own Python relay, ${median(pairs.theirs).toFixed(0)}${unit}`,
+    value: `${median(pairs.ours).toFixed(0)}${unit}`,
     ratio: median(ratios),
-    limit: how.limit,
-    sense: how.sense,
+    limit: load.limit,
+    sense: load.sense,
     spread: spreadOf(ratios),
   });
 }
