@@ -12,6 +12,30 @@ export const acceptanceEffort = "medium";
 export const realAdapterName = "@agentclientprotocol/codex-acp";
 /** The version a real adapter has to show on the wire. */
 export const realAdapterVersion = "2.1.1";
+/** Every phase a run can be in; the report's `phase` and its timeline know no other. */
+export const reportPhases = [
+  "preflight",
+  "services_ready",
+  "consumer_running",
+  "consumer_tool_receipt_verified",
+  "consumer_accepted",
+  "consumer_failed",
+  "attempt_claimed",
+  "coding_run_bound",
+  "observing_before_server_restart",
+  "before_server_restart",
+  "server_recovered_original_run",
+  "observing_original_run",
+  "managed_and_recovery_accepted",
+  "managed_accepted_recovery_incomplete",
+  "managed_failed",
+  "tool_failure",
+  "accepted",
+  "acceptance_incomplete",
+  "failed",
+  "closed",
+] as const;
+export type ReportPhase = (typeof reportPhases)[number];
 /** States in which a run has ended. */
 export const terminalStates = ["completed", "failed", "cancelled", "lost"] as const;
 

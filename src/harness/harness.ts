@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import type { ProcessId } from "../base/census.ts";
 import { codeOf, Failure } from "../base/failure.ts";
 import { Secret } from "../base/secret.ts";
+import type { ReportPhase } from "../contract/report.ts";
 import { judgeReport, runPassed } from "../judge/verdict.ts";
 import { scanCanaries } from "./canaries.ts";
 import { CensusRecord } from "./census-record.ts";
@@ -29,7 +30,7 @@ export interface RunDoors {
   /** The deadman, when there is one: it owns the run too. */
   readonly front?: ProcessId | undefined;
   readonly subreaper?: boolean;
-  readonly onPhase?: (phase: string) => void;
+  readonly onPhase?: (phase: ReportPhase) => void;
   readonly onFolder?: (path: string) => void;
   /** The interpreter of the fixture, once it is known. */
   readonly python?: string | null;
@@ -153,7 +154,7 @@ async function finish(run: Run & { readonly live: LiveFile }): Promise<void> {
     report["audit"] = { path: "private/acp-metadata.jsonl", sha256: audit.sha256, count: audit.count };
   report["manifest"] = manifestOf(run.space.root);
   report["updated_at_unix"] = book.now();
-  book.checkpoint(String(report["phase"]));
+  book.checkpoint();
   report["canaries"] = scanCanaries(run.space, run.canaries);
   const verdict = judgeReport(report as unknown as Parameters<typeof judgeReport>[0]);
   report["verdict"] = verdict;

@@ -9,6 +9,7 @@ import {
   type ExecutionIds,
   type ManagedFacts,
   type RecoveryFacts,
+  type ReportPhase,
 } from "../contract/report.ts";
 import { judgeAudit } from "../judge/audit.ts";
 import type { JudgeCode } from "../judge/codes.ts";
@@ -191,7 +192,7 @@ async function reconcile(run: Run, recovery: RecoveryFacts, slot: "reconciled" |
   return answer;
 }
 
-function observationPorts(run: Run, recovery: RecoveryFacts, phase: string) {
+function observationPorts(run: Run, recovery: RecoveryFacts, phase: ReportPhase) {
   const { book } = run;
   return {
     observe: (request: Fields) => Promise.race([operatorOf(run).tool("observe_coding_agent", request), run.stopped]),

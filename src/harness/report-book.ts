@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { writePrivateJson } from "../base/private-files.ts";
-import { acceptanceEffort, acceptanceModel, reportFormat, type TimelineEntry } from "../contract/report.ts";
+import { acceptanceEffort, acceptanceModel, type ReportPhase, reportFormat, type TimelineEntry } from "../contract/report.ts";
 
 export type Fields = Record<string, unknown>;
 
@@ -12,7 +12,7 @@ export interface BookOptions {
   readonly sourceHead: string;
   readonly scriptSha256: string;
   readonly clock?: Clock;
-  readonly onPhase?: (phase: string) => void;
+  readonly onPhase?: (phase: ReportPhase) => void;
 }
 
 /** Sections are open objects; `checkpoint` puts them on disk before anything else happens. */
@@ -26,7 +26,8 @@ export class ReportBook {
   readonly notes: string[] = [];
   readonly #path: string;
   readonly #clock: Clock;
-  readonly #onPhase: (phase: string) => void;
+  readonly #onPhase: (phase: ReportPhase) => void;
+  #phase: ReportPhase = "preflight";
 
   constructor(options: BookOptions) {
     this.#clock = options.clock ?? systemClock;
@@ -57,7 +58,9 @@ export class ReportBook {
     return this.#clock.wallMs() / 1000;
   }
 
-  checkpoint(phase: string): void {
+  /** Writes the report in this phase, or once more in the one it is in. */
+  checkpoint(phase: ReportPhase = this.#phase): void {
+    this.#phase = phase;
     this.report["phase"] = phase;
     this.report["updated_at_unix"] = this.now();
     const last = this.timeline.at(-1);
