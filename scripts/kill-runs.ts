@@ -126,9 +126,12 @@ async function oneKill(
   look();
   const phase = String(run.report()["phase"] ?? "before the first report");
   const alive = [...seen.values()].filter(isAlive).length;
-  killNow(run, plan.victim);
+  const worker = killNow(run, plan.victim);
   // With both gone nobody acts before the next command, so the time runs from its start.
-  if (plan.victim === "both") await run.child.exited;
+  if (plan.victim === "both") {
+    await run.child.exited;
+    await holdsWithin(() => worker === undefined || !isAlive(worker), { withinMs: patienceMs, everyMs: 1 });
+  }
   const killed = performance.now();
   const telling = plan.victim === "both" ? nextCommand(self, run) : Promise.resolve(false);
   const gone = () => {
@@ -152,13 +155,14 @@ async function oneKill(
 }
 
 /** Both are stopped before either is killed, so that neither starts anything or acts on the other's end meanwhile. */
-function killNow(run: Started, victim: Victim): void {
+function killNow(run: Started, victim: Victim): ProcessId | undefined {
   const front = run.child.pid;
   if (victim !== "worker") send(front, "SIGSTOP");
   // The worker is the front's only child.
-  const worker = descendantsOf([front]).find((row) => row.ppid === front)?.pid;
-  const targets = [...(victim === "worker" ? [] : [front]), ...(victim === "front" || !worker ? [] : [worker])];
+  const worker = descendantsOf([front]).find((row) => row.ppid === front);
+  const targets = [...(victim === "worker" ? [] : [front]), ...(victim === "front" || !worker ? [] : [worker.pid])];
   for (const signal of ["SIGSTOP", "SIGKILL"] as const) for (const pid of targets) send(pid, signal);
+  return worker;
 }
 
 function send(pid: number, signal: "SIGSTOP" | "SIGKILL"): void {

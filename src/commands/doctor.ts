@@ -35,6 +35,8 @@ async function allFindings(): Promise<Finding[]> {
   const { version, target, bun } = buildFacts();
   const own = fine("proctor", `version ${version}, ${target}, Bun ${bun}`);
   const state = orNull(stateFolder);
+  // First of all: what a killed run left is gone before the slower questions are asked.
+  const leftovers = await leftoverFinding(state);
   let temp: string;
   try {
     temp = mkdtempSync(`${tmpdir()}/proctor-doctor-`);
@@ -46,7 +48,7 @@ async function allFindings(): Promise<Finding[]> {
   }
   try {
     const host = { environment: processEnvironment(), home: orNull(homeFolder), state, temp };
-    return [own, ...(await findings(host)), await leftoverFinding(state)];
+    return [own, ...(await findings(host)), leftovers];
   } finally {
     rmSync(temp, { recursive: true, force: true });
   }
@@ -66,9 +68,13 @@ async function leftoverFinding(state: string | null): Promise<Finding> {
   if (state === null) return fine(check, "none");
   const { endDeadRuns } = await import("../harness/live-file.ts");
   try {
-    const count = (await endDeadRuns(state)).length;
-    if (count === 0) return fine(check, "none");
-    return note(check, `${count} found and cleaned up`, "Nothing to do: what they left has been ended.");
+    const found = await endDeadRuns(state);
+    if (found.length === 0) return fine(check, "none");
+    const sum = (name: "ended" | "stillVisible") => found.reduce((total, run) => total + run[name], 0);
+    const says = `${found.length} found, processes ended: ${sum("ended")}, still visible: ${sum("stillVisible")}`;
+    return sum("stillVisible") === 0
+      ? note(check, says, "Nothing to do: what they left has been ended.")
+      : problem(check, says, "Ask again; what stays has to be ended by the user who started it.");
   } catch {
     return problem(check, "could not be looked for", "Mend the state folder first.");
   }
