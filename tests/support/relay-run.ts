@@ -27,10 +27,21 @@ export function scriptAdapter(folder: string, source: string): string[] {
   return [process.execPath, path];
 }
 
-export function startRelay(folder: string, adapter: readonly string[]): RelayHandle {
-  const auditPath = join(folder, "audit.jsonl");
+/** The two ways in which the relay moves bytes. */
+export const carriers = process.platform === "linux" ? (["poll", "streams"] as const) : (["streams"] as const);
+export type CarrierName = (typeof carriers)[number];
+
+/** The words that start the relay with one of them. */
+export function relayWords(auditPath: string, adapter: readonly string[], carrier: CarrierName = "poll"): string[] {
+  if (carrier === "streams")
+    return [process.execPath, `${import.meta.dir}/relay-over-streams.ts`, auditPath, ...adapter];
   const { command, args } = selfCommand(["relay", "--audit", auditPath, "--", ...adapter]);
-  const child = Bun.spawn([command, ...args], {
+  return [command, ...args];
+}
+
+export function startRelay(folder: string, adapter: readonly string[], carrier?: CarrierName): RelayHandle {
+  const auditPath = join(folder, "audit.jsonl");
+  const child = Bun.spawn(relayWords(auditPath, adapter, carrier), {
     cwd: folder,
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: folder, TMPDIR: folder },
     stdin: "pipe",
