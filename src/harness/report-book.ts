@@ -2,7 +2,13 @@
 import { join } from "node:path";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { writePrivateJson } from "../base/private-files.ts";
-import { acceptanceEffort, acceptanceModel, type ReportPhase, reportFormat, type TimelineEntry } from "../contract/report.ts";
+import {
+  acceptanceEffort,
+  acceptanceModel,
+  type ReportPhase,
+  reportFormat,
+  type TimelineEntry,
+} from "../contract/report.ts";
 
 export type Fields = Record<string, unknown>;
 
