@@ -11,6 +11,9 @@ import type { GatewayCode } from "./codes.ts";
 import { drawBytes } from "./credentials.ts";
 import { gatewayLimits } from "./limits.ts";
 
+/** What such a file is called. */
+export const bootstrapName = /^bootstrap-[0-9a-f]{32}\.credential$/;
+
 export interface FileFacts {
   readonly isFile: boolean;
   readonly mode: number;

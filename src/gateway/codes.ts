@@ -14,6 +14,7 @@ export const gatewayCodes = {
   upstream_invalid: "The upstream is `stdio -- CMD`, `unix:PATH` or `ws://127.0.0.1:PORT`.",
   upstream_unreachable: "The upstream app-server could not be reached.",
   runtime_close_failed: "The clients are revoked, but the runtime could not be closed.",
+  gateway_running: "A gateway already runs in this runtime folder.",
   gateway_unreachable: "No running gateway answers in this runtime folder.",
   gateway_request_invalid: "The gateway did not understand the operator's request.",
   environment_name_invalid: "The variable's name is not one a program can be given.",

@@ -7,11 +7,18 @@ import { join } from "node:path";
 import { Failure } from "../base/failure.ts";
 import { isRecord, parseJson } from "../base/json.ts";
 import { Bootstrap } from "./bootstrap.ts";
-import { type BootstrapFile, checkRuntimeFolder, readBootstrap, rotateBootstrapFile } from "./bootstrap-file.ts";
+import {
+  type BootstrapFile,
+  bootstrapName,
+  checkRuntimeFolder,
+  readBootstrap,
+  rotateBootstrapFile,
+} from "./bootstrap-file.ts";
 import { type GatewayCode, gatewayCodes } from "./codes.ts";
 import type { Gateway } from "./gateway.ts";
 import { gatewayLimits } from "./limits.ts";
 import type { Preset } from "./permissions.ts";
+import { controlSocketName } from "./runtime-folder.ts";
 import { listenUnix } from "./unix-listener.ts";
 
 export interface Operator {
@@ -26,7 +33,7 @@ export interface Operator {
 
 /** Serves the control socket of `operator`; the result stops it. */
 export async function serveControl(operator: Operator): Promise<() => void> {
-  const listener = await listenUnix(join(operator.folder, "control.sock"), (socket) => {
+  const listener = await listenUnix(join(operator.folder, controlSocketName), (socket) => {
     let text = "";
     const timer = setTimeout(() => socket.destroy(), gatewayLimits.controlMs);
     socket.on("error", () => socket.destroy());
@@ -132,12 +139,12 @@ function bearerOf(credential: ReturnType<Gateway["issue"]>): unknown {
 /** One operator request to the gateway running over `folder`. */
 export async function askGateway(folder: string, request: Record<string, unknown>): Promise<Record<string, unknown>> {
   checkRuntimeFolder(folder);
-  const name = readdirSync(folder).find((entry) => /^bootstrap-[0-9a-f]{32}\.credential$/.test(entry));
+  const name = readdirSync(folder).find((entry) => bootstrapName.test(entry));
   if (name === undefined) throw new Failure<GatewayCode>("gateway_unreachable");
   const bootstrap = readBootstrap(join(folder, name), "");
   const line = bootstrap.exposeText((text) => `${JSON.stringify({ ...request, bootstrap: text })}\n`);
   bootstrap.invalidate();
-  const answered = parseJson(await exchange(join(folder, "control.sock"), line));
+  const answered = parseJson(await exchange(join(folder, controlSocketName), line));
   if (isRecord(answered) && isRecord(answered.ok)) return answered.ok;
   const code = isRecord(answered) && typeof answered.error === "string" ? answered.error : "gateway_unreachable";
   throw new Failure(Object.hasOwn(gatewayCodes, code) ? code : "gateway_unreachable");

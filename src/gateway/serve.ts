@@ -1,11 +1,11 @@
 // Runs a whole gateway over one private runtime folder until it is told to stop, and leaves no socket or secret.
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { AuditLog } from "./audit-log.ts";
-import { type BootstrapFile, checkRuntimeFolder } from "./bootstrap-file.ts";
+import type { BootstrapFile } from "./bootstrap-file.ts";
 import { type Operator, serveControl } from "./control.ts";
 import { openGateway } from "./gateway.ts";
 import type { Permission } from "./permissions.ts";
+import { claimRuntimeFolder } from "./runtime-folder.ts";
 import type { OpenUpstream } from "./upstream.ts";
 
 export interface ServeOptions {
@@ -22,8 +22,15 @@ export interface ServeOptions {
 }
 
 export async function serveGateway(options: ServeOptions): Promise<void> {
-  makeFolder(options.folder);
-  checkRuntimeFolder(options.folder);
+  const lock = await claimRuntimeFolder(options.folder);
+  try {
+    await serveClaimed(options);
+  } finally {
+    lock.release();
+  }
+}
+
+async function serveClaimed(options: ServeOptions): Promise<void> {
   const audit = new AuditLog(join(options.folder, `audit-${Date.now()}-${process.pid}.jsonl`));
   const { gateway, bootstrap } = openGateway({
     folder: options.folder,
@@ -54,13 +61,5 @@ export async function serveGateway(options: ServeOptions): Promise<void> {
     await gateway.registry.revokeAll();
     await gateway.stop();
     audit.close();
-  }
-}
-
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch {
-    // It exists or cannot be made: the check that follows says which.
   }
 }

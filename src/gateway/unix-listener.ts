@@ -1,9 +1,11 @@
 // Listens on a Unix socket that is born 0600 in a private folder, replaces nothing, and removes only its own inode.
-import { lstatSync, unlinkSync } from "node:fs";
+import { linkSync, lstatSync, unlinkSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import { dirname, isAbsolute } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
+import { toBase64Url } from "../base/bytes.ts";
 import { Failure, systemCodeOf } from "../base/failure.ts";
 import { createPrivateFolder } from "../base/private-files.ts";
+import { systemRandom } from "../base/random.ts";
 import { effectiveUserId } from "../base/self.ts";
 import type { GatewayCode } from "./codes.ts";
 import { gatewayLimits } from "./limits.ts";
@@ -25,17 +27,36 @@ export async function listenUnix(
   checkParent(dirname(path), options.uid ?? effectiveUserId());
   if (exists(path)) throw new Failure<GatewayCode>("endpoint_exists");
   const server = createServer({ allowHalfOpen: true }, accept);
+  const made = await bindPrivately(server, dirname(path));
+  try {
+    linkSync(made, path); // takes a free name or none: nothing is replaced, whoever comes in between
+  } catch (error) {
+    server.close();
+    const taken = systemCodeOf(error) === "EEXIST";
+    throw new Failure<GatewayCode>(taken ? "endpoint_exists" : "endpoint_unavailable", { cause: error });
+  } finally {
+    unlinkSync(made);
+  }
+  const { ino, dev } = lstatSync(path);
+  return { server, path, remove: () => removeOwn(path, { ino, dev }) };
+}
+
+/**
+ * Binds under a short name drawn at random and gives it. A server that closes removes the name it was bound to, whoever
+ * owns that by then; so the name that others know is a link of ours.
+ */
+async function bindPrivately(server: Server, parent: string): Promise<string> {
+  const name = join(parent, `.${toBase64Url(systemRandom(3))}`);
   const ready = Promise.withResolvers<void>();
   server.once("error", (error) => ready.reject(new Failure<GatewayCode>("endpoint_unavailable", { cause: error })));
   const before = process.umask(0o177); // the socket never exists with a wider mode
   try {
-    server.listen({ path }, () => ready.resolve());
+    server.listen({ path: name }, () => ready.resolve());
     await ready.promise;
   } finally {
     process.umask(before);
   }
-  const { ino, dev } = lstatSync(path);
-  return { server, path, remove: () => removeOwn(path, { ino, dev }) };
+  return name;
 }
 
 function checkParent(parent: string, uid: number | null): void {

@@ -1,9 +1,12 @@
 // Credentials and bootstraps in memory: what is drawn, kept, wiped, handed over and refused, with the random source
 // as an argument.
 import { expect, test } from "bun:test";
+import { unlinkSync } from "node:fs";
 import { inspect } from "node:util";
 import { codeOf } from "../../src/base/failure.ts";
 import { readBearer } from "../../src/gateway/bearer.ts";
+import { useBootstrapFile } from "../../src/gateway/bootstrap-file.ts";
+import { type GatewayCode, gatewayCodes } from "../../src/gateway/codes.ts";
 import { CredentialRegistry, type Grant } from "../../src/gateway/credentials.ts";
 import { openGateway } from "../../src/gateway/gateway.ts";
 import { parseHead } from "../../src/gateway/head.ts";
@@ -52,6 +55,34 @@ test("G072 a failing random source at start gives no gateway", () => {
     };
     expect(faultOf(() => openGateway({ folder: "/", upstream: noUpstream, random }))).toBe("random_source");
   }
+});
+
+test("G010 each of the seven credential faults is reached, and each has its own code and sentence", async () => {
+  await using dir = await tempFolder();
+  const { gateway, bootstrap } = openGateway({ folder: dir.path, upstream: noUpstream });
+  const other = openGateway({ folder: dir.path, upstream: noUpstream });
+  const credential = gateway.issue(bootstrap, "one", "observer");
+  const file = gateway.writeBootstrapFile(bootstrap);
+  const same = registryOf((n) => new Uint8Array(n).fill(1));
+  same.issue("one", interactive);
+  await gateway.revoke(bootstrap, credential);
+  file.exposePath(unlinkSync);
+  await using endpoint = await gateway.listenTcp(0);
+
+  const faults = {
+    random_source: faultOf(() => registryOf(() => new Uint8Array(31)).issue("one", interactive)),
+    credential_collision: faultOf(() => same.issue("two", interactive)),
+    credential_revoked: await gateway.revoke(bootstrap, credential).catch(codeOf),
+    invalid_bootstrap: faultOf(() => gateway.issue(other.bootstrap, "one", "observer")),
+    invalid_client: faultOf(() => gateway.issue(bootstrap, "no dots.", "observer")),
+    credential_file: faultOf(() => useBootstrapFile(file, gateway.authority)),
+    configuration_locked: faultOf(() => gateway.configure({ clientHome: "/late" })),
+  };
+
+  expect(Object.entries(faults).filter(([code, fault]) => code !== fault)).toEqual([]);
+  const sentences = Object.keys(faults).map((code) => gatewayCodes[code as GatewayCode]);
+  expect(new Set(sentences).size).toBe(7);
+  expect(endpoint.health()).toBe("ready");
 });
 
 test("G015 G030 G031 drawn, held and presented secret bytes are wiped; the registry shows a part of a digest only", () => {

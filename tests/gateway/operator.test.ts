@@ -53,7 +53,7 @@ test("G025 G032 G033 G087 G088 G090 the file alone issues, revokes and terminate
   expect(await askGateway(folder, { op: "revoke", client_id: "tui" }).catch(codeOf)).toBe("credential_revoked");
   expect(await askGateway(folder, { op: "terminate" })).toEqual({ terminated: true });
   await served;
-  expect(readdirSync(folder).filter((name) => !name.startsWith("audit-"))).toEqual([]);
+  expect(readdirSync(folder).filter((name) => !name.startsWith("audit-"))).toEqual(["gateway.lock"]);
 });
 
 test("isVariableName() refuses names that steer a runtime", () => {
