@@ -1,6 +1,6 @@
 // What the machine itself gives a run: limits, file system, room, private folders, locks, clock, environment.
-// Writes only below the folder it was given and removes nothing of others.
-import { accessSync, constants, readFileSync, statfsSync, statSync, writeFileSync } from "node:fs";
+// Writes below the folder it was given, tries the state folder by an empty folder, and leaves nothing.
+import { mkdtempSync, readFileSync, rmdirSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { tryLock } from "../base/file-lock.ts";
 import { checkPrivateFolder, createPrivateFile, createPrivateFolder, readPrivateFile } from "../base/private-files.ts";
@@ -98,9 +98,10 @@ function nearestAbove(path: string): string {
   return above === path || statSync(above, { throwIfNoEntry: false }) !== undefined ? above : nearestAbove(above);
 }
 
+/** Asked by making a folder there and removing it: modes alone tell nothing to root or on a read-only disk. */
 function writable(path: string): boolean {
   try {
-    accessSync(path, constants.W_OK | constants.X_OK);
+    rmdirSync(mkdtempSync(`${path}/.proctor-doctor-`));
     return true;
   } catch {
     return false;

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { descendantsOf, isAlive, listProcesses, type ProcessId, readProcess, signalExactly } from "../base/census.ts";
 import { holdsWithin } from "../base/clock.ts";
+import { Failure } from "../base/failure.ts";
 import { parseJson } from "../base/json.ts";
 import { ensurePrivateFolder, readPrivateFile, removeIfPresent, writePrivateJson } from "../base/private-files.ts";
 import { z } from "../contract/schema.ts";
@@ -27,6 +28,15 @@ export interface DeadRun {
   readonly stillVisible: number;
 }
 
+/** A home that cannot be written is the host's matter and has a sentence of its own. */
+function makeParents(path: string): void {
+  try {
+    mkdirSync(join(path, ".."), { recursive: true });
+  } catch (cause) {
+    throw new Failure("private_file_unwritable", { cause });
+  }
+}
+
 /** Kept by the worker of a run; every new process is on disk before anybody waits for it. */
 export class LiveFile {
   readonly #path: string;
@@ -35,7 +45,7 @@ export class LiveFile {
 
   constructor(stateFolder: string, options: { runId: string; outputDir: string; owners: readonly ProcessId[] }) {
     const folder = liveFolder(stateFolder);
-    mkdirSync(join(stateFolder, ".."), { recursive: true });
+    makeParents(stateFolder);
     ensurePrivateFolder(stateFolder);
     ensurePrivateFolder(folder);
     this.#path = join(folder, `${options.runId}.json`);
