@@ -119,19 +119,23 @@ async function drain(stream: ReadableStream<Uint8Array> | undefined, counter: Di
   }
 }
 
+/** The leader's end is the consumer's end; what it left in its group is ended by the clean-up of the stage. */
 async function waitForEnd(
   run: Run,
   group: ProcessGroup,
   sizes: () => { out: number; err: number },
 ): Promise<"exited" | "deadline" | "output_limit"> {
   const started = performance.now();
+  let leaderEnded = false;
+  const end = group.exited.then(() => {
+    leaderEnded = true;
+  });
   for (;;) {
     const { out, err } = sizes();
-    const over = out > harnessLimits.consumerStdoutBytes || err > harnessLimits.consumerStderrBytes;
-    if (!group.running()) return err > harnessLimits.consumerStderrBytes ? "output_limit" : "exited";
-    if (over) return "output_limit";
+    if (leaderEnded) return err > harnessLimits.consumerStderrBytes ? "output_limit" : "exited";
+    if (out > harnessLimits.consumerStdoutBytes || err > harnessLimits.consumerStderrBytes) return "output_limit";
     if (performance.now() - started >= run.limits.consumerDeadlineMs) return "deadline";
-    await Promise.race([group.exited, Bun.sleep(harnessLimits.consumerPollMs), run.stopped]);
+    await Promise.race([end, Bun.sleep(harnessLimits.consumerPollMs), run.stopped]);
   }
 }
 

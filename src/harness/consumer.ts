@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { sha256FileHex } from "../base/bytes.ts";
+import { readProcess } from "../base/census.ts";
 import { DiagnosticCounter } from "../base/diagnostics.ts";
 import { Failure } from "../base/failure.ts";
 import { isRecord } from "../base/json.ts";
@@ -18,6 +19,7 @@ import { judgeConsumer } from "../judge/consumer.ts";
 import { expectedAnswer, expectedFacts, reduceFrames } from "../judge/consumer-frames.ts";
 import { stageCode } from "../judge/verdict.ts";
 import { newCanary } from "./canaries.ts";
+import type { HarnessCode } from "./codes.ts";
 import { diagnosticsOf, readStream, runConsumer, streamPath } from "./consumer-process.ts";
 import { askGit, type Fixture } from "./fixture.ts";
 import { harnessLimits } from "./limits.ts";
@@ -43,6 +45,9 @@ export async function consumerStage(run: Run, fixture: Fixture): Promise<void> {
 /** Ends the consumer's own group; still visible is said, never hidden. */
 export async function stopConsumer(run: Run): Promise<void> {
   const { stopTermMs, stopKillMs } = run.limits;
+  // Never true for a group that was started here; signalling our own would end the whole harness.
+  if (run.consumer !== null && run.consumer.pid === readProcess(process.pid)?.pgid)
+    throw new Failure<HarnessCode>("consumer_group_must_be_independent");
   const ended = run.consumer === null ? "gone" : await run.consumer.stop({ termMs: stopTermMs, killMs: stopKillMs });
   run.book.cleanup["consumer_group_stopped"] = ended === "gone";
 }
