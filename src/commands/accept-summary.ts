@@ -1,37 +1,111 @@
-// One screen a stranger understands: what ran in which seat, what was shown, what was not, and where it lies.
+// One screen a stranger understands: what ran in which seat, what was proven and what was not, where the evidence
+// lies, and what to do next. Every word about the subject is a code's sentence or a name that was checked.
 import { sha256FileHex } from "../base/bytes.ts";
-import { Report } from "../contract/report.ts";
+import { visible } from "../base/visible.ts";
+import { Report, type Rule, type Seat } from "../contract/report.ts";
 import { adviceFor } from "../harness/unfinished.ts";
 import { decidingRule } from "../judge/verdict.ts";
+import { sentenceOf } from "./sentences.ts";
+
+type StageName = "consumer" | "managed" | "recovery";
+
+const stageClaims: Readonly<Record<StageName, string>> = {
+  consumer: "a client read two files over MCP; what it got equals the bytes on disk",
+  managed: "an agent did a coding task after one prompt; our own tests of it pass",
+  recovery: "the server was ended under the running agent; task, attempt and run stayed the same",
+};
+
+const kinds: Readonly<Record<Seat["kind"], string>> = {
+  embedded: "embedded in this executable",
+  standin: "stand-in: scripted, not the real program",
+  real: "real program",
+};
 
 /** The finished report in at most some thirty lines. */
-export function acceptSummary(value: Record<string, unknown>): string {
+export async function acceptSummary(value: Record<string, unknown>): Promise<string> {
   const parsed = Report.safeParse(value);
-  if (!parsed.success) return `The run ended as ${String(value["state"])}, but its report has an unexpected shape.`;
+  if (!parsed.success)
+    return `The run ended as ${visible(String(value["state"]), 20)}, but its report has an unexpected shape.`;
   const report = parsed.data;
-  const { verdict, census, seats } = report;
-  const rules = verdict?.rules ?? [];
-  const count = (outcome: string) => rules.filter((rule) => rule.outcome === outcome).length;
-  const deciding = report.state === "passed" ? undefined : decidingRule(rules);
-  const seconds = (report.finished_at_unix ?? report.updated_at_unix) - report.started_at_unix;
-  const stage = (name: "consumer" | "managed" | "recovery") =>
-    `  ${name.padEnd(10)} ${report[name].passed ? "passed" : `not passed (${report[name].failure ?? "see the rules"})`}`;
+  const folder = visible(report.output_dir, 4096);
+  const digest = sha256FileHex(`${report.output_dir}/report.json`);
   return [
-    `${report.state === "passed" ? "PASSED" : `FAILED (${verdict?.outcome ?? "no verdict"})`} in ${seconds.toFixed(1)} s`,
-    ...Object.entries(seats ?? {}).map(([name, seat]) =>
-      seat === null ? `  ${name}: none` : `  ${name.replace("_", " ")}: ${seat.name} ${seat.version} (${seat.kind})`,
-    ),
-    stage("consumer"),
-    stage("managed"),
-    stage("recovery"),
-    `  rules: ${count("pass")} held, ${count("fail")} failed, ${count("incomplete")} incomplete, ${count("not_applicable")} not applicable`,
-    ...(report.failure === undefined ? [] : [`  failure: ${report.failure}`]),
-    ...(deciding === undefined
-      ? []
-      : [`  decided by ${deciding.rule}: ${deciding.code ?? ""} (${deciding.party ?? ""})`]),
-    `  processes: ${census?.started.length ?? 0} started, ${census?.still_visible.length ?? 0} still visible`,
-    ...adviceFor(value).map((line) => `  ${line}`),
-    `  evidence: ${report.output_dir}`,
-    `  digest of report.json: ${sha256FileHex(`${report.output_dir}/report.json`)}`,
+    ...(await headline(report)),
+    "",
+    "What ran",
+    ...seatLines(report),
+    report.state === "passed" ? "Proven" : "Stages",
+    ...(await Promise.all((["consumer", "managed", "recovery"] as const).map((name) => stageLine(report, name)))),
+    ...countLines(report),
+    ...notProvenLines(report),
+    ...adviceFor(value),
+    "",
+    `Report  ${folder}/report.json`,
+    `Digest  ${digest}`,
+    ...nextSteps(folder, digest, report.state === "passed"),
   ].join("\n");
+}
+
+async function headline(report: Report): Promise<string[]> {
+  const seconds = ((report.finished_at_unix ?? report.updated_at_unix) - report.started_at_unix).toFixed(1);
+  if (report.state === "passed") return [`PASSED in ${seconds} s: all of it was shown, with the programs below.`];
+  const outcome = report.verdict?.outcome;
+  const deciding = decidingRule(report.verdict?.rules ?? []);
+  const code = report.failure ?? deciding?.code;
+  const word = outcome === "incomplete" ? "FAILED (incomplete: neither shown nor refuted)" : "FAILED";
+  const reason = code === undefined ? [] : [`  ${code}: ${await sentenceOf(code)}`];
+  return [`${word} in ${seconds} s`, ...reason, ...(deciding === undefined ? [] : [blame(deciding)])];
+}
+
+function blame(rule: Rule): string {
+  const whose = rule.party === undefined ? "" : ` Whose doing: the ${rule.party}.`;
+  return `  Decided by rule ${rule.rule} (${rule.where} in the report).${whose}`;
+}
+
+function seatLines(report: Report): string[] {
+  const seats = report.seats;
+  if (seats === undefined) return ["  nothing: the run ended before the seats were known"];
+  return Object.entries(seats).map(([name, seat]) => {
+    const label = `  ${name.replace("_", " ").padEnd(14)}`;
+    if (seat === null) return `${label}none: no program here asks a model`;
+    return `${label}${visible(`${seat.name} ${seat.version}`, 80)}, ${kinds[seat.kind]}`;
+  });
+}
+
+async function stageLine(report: Report, name: StageName): Promise<string> {
+  const { passed, failure } = report[name];
+  const label = `  ${name.padEnd(14)}`;
+  if (passed) return `${label}passed, ${stageClaims[name]}`;
+  if (failure !== undefined) return `${label}not passed: ${failure}. ${await sentenceOf(failure)}`;
+  return `${label}not passed: not shown`;
+}
+
+function countLines(report: Report): string[] {
+  const rules = report.verdict?.rules ?? [];
+  const count = (outcome: Rule["outcome"]) => rules.filter((rule) => rule.outcome === outcome).length;
+  const rest = (["fail", "incomplete", "not_applicable"] as const)
+    .filter((outcome) => count(outcome) > 0)
+    .map((outcome) => `${count(outcome)} ${outcome === "fail" ? "failed" : outcome.replace("_", " ")}`);
+  const { census, canaries } = report;
+  const left = census && `${census.still_visible.length} of ${census.started.length} processes`;
+  const found = canaries && `found in ${canaries.found.length} places, ${canaries.scanned.length} files searched`;
+  return [
+    `  rules         ${[`${count("pass")} of ${rules.length} held`, ...rest].join(", ")}`,
+    `  still running ${left ?? "not looked at"}`,
+    `  private text  ${found ?? "not searched"}`,
+  ];
+}
+
+function notProvenLines(report: Report): string[] {
+  const open = report.verdict?.not_proven ?? [];
+  return open.length === 0 ? [] : ["Not proven", ...open.map((line) => `  ${visible(line, 300)}`)];
+}
+
+function nextSteps(folder: string, digest: string, passed: boolean): string[] {
+  return passed
+    ? [
+        "Next    keep the digest in another place; with it this checks everything again, offline:",
+        `        proctor verify ${folder} --digest ${digest}`,
+      ]
+    : ["Next    see every rule with the fact that decided it, as a page:", `        proctor report ${folder} --html F`];
 }

@@ -1,11 +1,13 @@
 // The worker of `accept`: started by it and by nothing else. The end of its input means that its front is gone.
 import type { ProcessId } from "../base/census.ts";
 import { codeOf } from "../base/failure.ts";
+import { processEnvironment } from "../base/self.ts";
 import { becomeSubreaper } from "../base/subreaper.ts";
 import { acceptArguments, acceptOptions, readSubject } from "./accept-options.ts";
+import { acceptProgress, stderrScreen } from "./accept-progress.ts";
 import { acceptSummary } from "./accept-summary.ts";
 import { exitNumbers } from "./exit-numbers.ts";
-import { printResult, stdoutIsTerminal, tell } from "./result.ts";
+import { printResult, stdoutIsTerminal, tell, tellLines } from "./result.ts";
 import { sentenceOf } from "./sentences.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
@@ -23,6 +25,7 @@ export default defineStrictCommand({
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort("signal"));
     const front = await frontOf(stop);
     const { failureOf, runAcceptance } = await import("../harness/harness.ts");
+    const watch = args.json ? null : acceptProgress(stderrScreen(processEnvironment()));
     try {
       const subject = await readSubject(args.subject);
       const report = await runAcceptance(acceptOptions(args, subject), {
@@ -33,13 +36,16 @@ export default defineStrictCommand({
         onFolder: (path) => {
           if (!args.json) tell(`Evidence: ${path}`);
         },
-        ...(args.json ? {} : { onPhase: progress() }),
+        ...(watch === null ? {} : { onPhase: (phase) => watch.phase(phase), onStage: (stage) => watch.stage(stage) }),
       });
+      watch?.end();
       await writePages(String(report["output_dir"]), args);
-      if (!args.json && !stdoutIsTerminal()) tellSummary(report);
-      printResult(report, { json: args.json, text: () => acceptSummary(report) });
+      const summary = args.json ? "" : await acceptSummary(report);
+      if (!args.json && !stdoutIsTerminal()) tellLines(summary.split("\n"));
+      printResult(report, { json: args.json, text: () => summary });
       process.exit(report["state"] === "passed" ? exitNumbers.done : exitNumbers.failed);
     } catch (error) {
+      watch?.end("failed");
       const failure = failureOf(error);
       if (!args.json) tell(`proctor accept: ${await sentenceOf(codeOf(error))} [${failure}]`);
       printResult({ state: "failed", failure }, { json: true });
@@ -63,20 +69,6 @@ async function writePages(
   }
 }
 
-function tellSummary(report: Record<string, unknown>): void {
-  for (const line of acceptSummary(report).split("\n")) tell(line);
-}
-
-function progress(): (phase: string) => void {
-  const started = performance.now();
-  let last = "";
-  return (phase) => {
-    if (phase === last) return;
-    last = phase;
-    tell(`${((performance.now() - started) / 1000).toFixed(1).padStart(6)} s  ${phase.replaceAll("_", " ")}`);
-  };
-}
-
 /** The front says who it is in one line and holds the pipe open as long as it lives. */
 async function frontOf(stop: AbortController): Promise<ProcessId | undefined> {
   const reader = Bun.stdin.stream().getReader();
@@ -86,7 +78,7 @@ async function frontOf(stop: AbortController): Promise<ProcessId | undefined> {
       text += new TextDecoder().decode(part.value);
       const [, pid, startTicks] = /^(\d{1,10}) (\d{1,20})\n/.exec(text) ?? [];
       if (pid === undefined && text.length <= 64) continue;
-      watch(reader, stop);
+      untilGone(reader, stop);
       return pid === undefined ? undefined : { pid: Number(pid), startTicks: Number(startTicks) };
     }
   } catch {
@@ -96,7 +88,7 @@ async function frontOf(stop: AbortController): Promise<ProcessId | undefined> {
   return undefined;
 }
 
-function watch(reader: { read(): Promise<{ done: boolean }> }, stop: AbortController): void {
+function untilGone(reader: { read(): Promise<{ done: boolean }> }, stop: AbortController): void {
   const look = async (): Promise<void> => {
     while (!(await reader.read()).done);
     stop.abort("front");

@@ -20,7 +20,7 @@ import { manifestOf } from "./manifest.ts";
 import { startModel } from "./model-seat.ts";
 import { provision } from "./provision.ts";
 import { type Fields, ReportBook } from "./report-book.ts";
-import type { AcceptOptions, Run } from "./run.ts";
+import type { AcceptOptions, Run, RunStage } from "./run.ts";
 import { describeSeats, executableDigest, planSeats, resolveSeatPaths } from "./seats.ts";
 import { childEnvironment, createOutputFolder, createWorkspace } from "./workspace.ts";
 
@@ -31,6 +31,7 @@ export interface RunDoors {
   readonly front?: ProcessId | undefined;
   readonly subreaper?: boolean;
   readonly onPhase?: (phase: ReportPhase) => void;
+  readonly onStage?: (stage: RunStage) => void;
   readonly onFolder?: (path: string) => void;
   /** The interpreter of the fixture, once it is known. */
   readonly python?: string | null;
@@ -61,6 +62,7 @@ export async function runAcceptance(given: AcceptOptions, doors: RunDoors = {}):
   try {
     const root = createOutputFolder(options.outputDir);
     doors.onFolder?.(root);
+    doors.onStage?.("preflight");
     const run = openRun({ ...options, outputDir: root }, { ...doors, python });
     try {
       await stages(run, python);
@@ -108,6 +110,7 @@ export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readon
     consumerToken: "",
     consumer: null,
     closing: false,
+    entered: doors.onStage ?? (() => undefined),
   };
 }
 
@@ -117,14 +120,17 @@ async function stages(run: Run, python: string | null): Promise<void> {
   Object.assign(book.report, parts, { seats });
   if (seats.control_plane.kind !== "real" && (seats.consumer.kind === "real" || seats.adapter.kind === "real"))
     book.notes.push("real programs ran against the embedded control plane");
+  run.entered("fixtures");
   const fixture = await Promise.race([createFixture(run, python), run.stopped]);
   run.fixture = fixture;
+  run.entered("provision");
   await Promise.race([startModel(run, fixture.language), run.stopped]);
   await Promise.race([provision(run), run.stopped]);
   for (const [name, stage] of [
     ["consumer", consumerStage],
     ["managed", managedStage],
   ] as const) {
+    run.entered(name);
     try {
       await Promise.race([stage(run, fixture), run.stopped]);
     } catch (error) {
@@ -139,6 +145,7 @@ async function stages(run: Run, python: string | null): Promise<void> {
 async function finish(run: Run & { readonly live: LiveFile }): Promise<void> {
   const { book } = run;
   run.closing = true;
+  run.entered("closing");
   try {
     // With the front gone nobody waits for an answer, and nobody ends us should we hang.
     await closeRun(run, { hurry: book.report["failure"] === "harness_front_gone" });

@@ -13,6 +13,9 @@ import type { ReportBook } from "./report-book.ts";
 import type { SeatPlan } from "./seats.ts";
 import type { Workspace } from "./workspace.ts";
 
+/** What a run is at; recovery lies inside the managed stage. */
+export type RunStage = "preflight" | "fixtures" | "provision" | "consumer" | "managed" | "closing";
+
 export interface AcceptOptions {
   readonly outputDir: string;
   readonly binDir?: string | undefined;
@@ -60,4 +63,6 @@ export interface Run {
   consumer: ProcessGroup | null;
   /** Set when clean-up begins: a stage that was left behind in the middle starts nothing more. */
   closing: boolean;
+  /** Told when a stage begins; for those who watch. */
+  readonly entered: (stage: RunStage) => void;
 }
