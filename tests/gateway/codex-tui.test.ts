@@ -5,9 +5,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { selfCommand } from "../../src/base/self.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { openTerminal, type TerminalProgram } from "../support/terminal.ts";
 import { codexGateway, realCodex } from "./codex-fixture.ts";
 import { readyClient, type TestClient } from "./gateway-fixture.ts";
+import { openTerminal, type TerminalProgram } from "./terminal-program.ts";
 
 const approval = "item/commandExecution/requestApproval";
 type Opened = Awaited<ReturnType<typeof codexGateway>>;
