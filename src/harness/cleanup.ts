@@ -78,13 +78,20 @@ async function endExecution(run: Run, operator: Operator, runId: string): Promis
         state = await observe(Math.max(0, Math.min(harnessLimits.cancelObserveWaitS, Math.ceil(left / 1000))));
       }
     }
-    cleanup["execution_terminal_observed"] = ["completed", "failed", "cancelled"].includes(state);
-    cleanup["execution_outcome"] = state === "lost" ? "outcome_unknown" : state;
+    Object.assign(cleanup, executionEnd(state));
   } catch {
     // Nobody answered for the run any more: that is uncertain, not ended.
     cleanup["execution_terminal_observed"] = false;
     cleanup["execution_outcome"] = "outcome_unknown";
   }
+}
+
+/** What the state seen last says about the end; `lost` is an end nobody saw. */
+export function executionEnd(state: string): { execution_terminal_observed: boolean; execution_outcome: string } {
+  return {
+    execution_terminal_observed: ["completed", "failed", "cancelled"].includes(state),
+    execution_outcome: state === "lost" ? "outcome_unknown" : state,
+  };
 }
 
 function auditSummary(run: Run): Record<string, unknown> {

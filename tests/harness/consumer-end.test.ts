@@ -71,7 +71,7 @@ test(
   async () => {
     await using dir = await tempFolder();
     const script = `trap 'exit 0' TERM; ${staying("inside")} & ${until("inside")}; wait`;
-    const limits = { consumerDeadlineMs: 2_000, stopTermMs: 300, stopKillMs: 20_000 };
+    const limits = { consumerDeadlineMs: 3_000, stopTermMs: 300, stopKillMs: 20_000 };
     const { stage, run, fixture } = await scripted(dir.path, script, { limits });
     await using _ = stage;
 
