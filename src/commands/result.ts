@@ -1,11 +1,22 @@
 // Where results and sentences leave the program: stdout carries the one result, stderr is for people.
 // Rooms never print; commands call these. Nothing here can lose output into a slow pipe.
+import { fstatSync } from "node:fs";
 import { writeWhole } from "../base/output.ts";
 import { visible } from "../base/visible.ts";
 
 /** True when stdout is a terminal a person looks at. */
 export function stdoutIsTerminal(): boolean {
-  return process.stdout.isTTY === true;
+  // The runtime's stream is worth a quarter of a short command's time, so it is only made where it may be a terminal.
+  return isCharacterDevice(1) && process.stdout.isTTY === true;
+}
+
+function isCharacterDevice(fd: number): boolean {
+  try {
+    return fstatSync(fd).isCharacterDevice();
+  } catch {
+    // Closed: nobody looks at it.
+    return false;
+  }
 }
 
 /** Columns to write for; a terminal that tells none, or nonsense, gets 80. Lines never pass 100. */
