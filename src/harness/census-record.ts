@@ -1,6 +1,4 @@
 // Everything a run starts and what descends from it, by pid and start time, before, during and after.
-import { existsSync, lstatSync, readdirSync, rmdirSync } from "node:fs";
-import { join } from "node:path";
 import {
   descendantsOf,
   isAlive,
@@ -10,29 +8,28 @@ import {
   readProcess,
 } from "../base/census.ts";
 import type { Census, ProcessFact } from "../contract/report.ts";
+import { Litter } from "./litter.ts";
 import type { LiveFile } from "./live-file.ts";
 
 export interface CensusOptions {
   readonly live: LiveFile | null;
   readonly wholeTree: boolean;
-  /** The folder in which an interrupted sandbox leaves its mount points. */
-  readonly litterFolder: string;
+  /** The folders in which an interrupted sandbox leaves its mount points. */
+  readonly litterFolders: readonly string[];
 }
-
-const litterNames = [".git", ".codex", ".agents"];
 
 export class CensusRecord {
   readonly #options: CensusOptions;
   readonly #started = new Map<string, ProcessFact>();
   readonly #roles = new Map<number, string>();
   readonly #before: ProcessFact[];
-  readonly #litterBefore: readonly string[];
+  readonly #litter: Litter;
   readonly #timer: Timer;
 
   constructor(options: CensusOptions) {
     this.#options = options;
     this.#before = descendantsOf([process.pid]).map((row) => factOf(row, "before"));
-    this.#litterBefore = litterIn(options.litterFolder);
+    this.#litter = new Litter(options.litterFolders);
     this.#timer = setInterval(() => this.look(), 200);
     this.#timer.unref();
   }
@@ -73,31 +70,13 @@ export class CensusRecord {
       started: started.slice(0, 1000),
       still_visible: started.filter((fact) => visible.has(keyOf(fact))).slice(0, 1000),
       listening_ports: living.flatMap((id) => listeningPorts(id.pid)).slice(0, 100),
-      litter: this.#removeLitter(),
+      litter: this.#litter.collect(),
     };
   }
 
   #add(fact: ProcessFact): void {
     this.#started.set(keyOf(fact), fact);
   }
-
-  #removeLitter(): Census["litter"] {
-    const fresh = litterIn(this.#options.litterFolder).filter((path) => !this.#litterBefore.includes(path));
-    return fresh.map((path) => {
-      try {
-        rmdirSync(path);
-        return { path, removed: true };
-      } catch {
-        return { path, removed: false }; // not empty any more, so not ours to remove
-      }
-    });
-  }
-}
-
-function litterIn(folder: string): string[] {
-  return litterNames
-    .map((name) => join(folder, name))
-    .filter((path) => existsSync(path) && lstatSync(path).isDirectory() && readdirSync(path).length === 0);
 }
 
 function factOf(row: ProcessRow, role: string): ProcessFact {

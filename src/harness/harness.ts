@@ -99,7 +99,7 @@ export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readon
     space,
     env: childEnvironment(options.environment, space, options.account),
     plan: planSeats(options, doors.python ?? null),
-    census: new CensusRecord({ live, wholeTree: doors.subreaper === true, litterFolder: tmpdir() }),
+    census: new CensusRecord({ live, wholeTree: doors.subreaper === true, litterFolders: [tmpdir(), "/tmp"] }),
     canaries: [],
     services: { url: "", port: 0, project: "", server: null, runner: null, model: null, logs: [] },
     facts: { consumer: null, recovery: null, managed: null, audit: null },
