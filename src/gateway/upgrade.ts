@@ -49,7 +49,7 @@ export function judgeUpgrade(head: RequestHead, rule: HostRule, keeper: Gatekeep
 /** The first fault that has nothing to do with a credential. */
 export function judgeShape(head: RequestHead, rule: HostRule): UpgradeRefusal | null {
   if (head.method !== "GET") return "wrong_method";
-  const path = head.target.replace(absoluteForm, "");
+  const path = head.target.replace(absoluteForm, "") || "/";
   if (path !== "/" && !(rule.kind === "client-unix" && path === "/rpc")) return "wrong_path";
   if (carriers.some((name) => values(head, name).length > 0)) return "forbidden_carrier";
   if (["host", "origin", "authorization"].some((name) => values(head, name).length > 1)) return "repeated_header";
