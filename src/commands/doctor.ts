@@ -81,10 +81,12 @@ async function leftoverFinding(state: string | null): Promise<Finding> {
 }
 
 function table(list: readonly Finding[], healthy: boolean): string {
-  const indent = Math.max(...list.map((one) => one.check.length)) + 11;
-  const width = Math.max(terminalWidth(), indent + 20);
+  const label = Math.max(...list.map((one) => one.check.length));
+  const width = terminalWidth();
+  // On a narrow terminal the next step stands under its mark, where there is room for words.
+  const indent = width < 70 ? 4 : label + 11;
   const lines = list.flatMap((one) => [
-    `${marks[one.outcome]}  ${one.check.padEnd(indent - 11)}  ${one.says}`,
+    `${marks[one.outcome]}  ${one.check.padEnd(label)}  ${one.says}`,
     ...(one.next === undefined ? [] : wrap(`→ ${one.next}`, width, " ".repeat(indent))),
   ]);
   return [...lines, "", healthy ? "This host can run Proctor." : "Mend the problems above, then ask again."].join("\n");

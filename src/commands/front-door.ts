@@ -1,7 +1,7 @@
 // From argv to one command's exit number: finds the command, prints help, turns refusals into one sentence.
 import { codeOf, type Failure } from "../base/failure.ts";
 import { exitNumbers } from "./exit-numbers.ts";
-import { commandList, helpOf } from "./help.ts";
+import { commandList, helpOf, wrap } from "./help.ts";
 import { printText, tell, terminalWidth } from "./result.ts";
 import { sentenceOf } from "./sentences.ts";
 import { readArguments, UsageError } from "./strict-args.ts";
@@ -60,7 +60,7 @@ function usage(sentence: string, path: string): number {
 
 async function overview(wrong: boolean): Promise<number> {
   const lines = [
-    "Prove, audit and guard coding agents on a test host.",
+    ...wrap("Prove, audit and guard coding agents on a test host.", terminalWidth()),
     "",
     "Usage: proctor COMMAND [OPTIONS]",
     "",

@@ -13,11 +13,11 @@ export interface RunOptions {
   readonly stdin?: "ignore" | number | Uint8Array;
 }
 
-/** One run to its end. Without options it has no home, an ordinary PATH and nothing on stdin. */
+/** One run to its end. Without options it has a home that even root cannot make, an ordinary PATH and nothing on stdin. */
 export async function runBinary(words: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const child = Bun.spawn([proctorBinary, ...words], {
     cwd: options.cwd ?? "/",
-    env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", ...options.env },
+    env: { PATH: "/usr/bin:/bin", HOME: "/proc/nonexistent", ...options.env },
     stdin: options.stdin ?? "ignore",
     stdout: "pipe",
     stderr: "pipe",
