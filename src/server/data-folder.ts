@@ -1,5 +1,5 @@
 // The place where the server keeps its rows: a private folder on a local disk, used by one server at a time.
-import { existsSync, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { Failure } from "../base/failure.ts";
 import { type FileLock, tryLock } from "../base/file-lock.ts";
 import { checkPrivateFolder, createPrivateFile, ensurePrivateFolder } from "../base/private-files.ts";
@@ -32,6 +32,9 @@ export function openDataFolder(path: string, kindOf: FileSystemKind = fileSystem
   try {
     ensurePrivateFolder(path);
     checkPrivateFolder(path);
+    // SQLite would open what may only be read, and fail at the first write.
+    accessSync(path, constants.W_OK);
+    if (existsSync(databasePathOf(path))) accessSync(databasePathOf(path), constants.R_OK | constants.W_OK);
   } catch (error) {
     throw new Failure<ServerCode>("server_data_unusable", { cause: error });
   }

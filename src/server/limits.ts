@@ -20,6 +20,8 @@ export const serverLimits = {
   /** One MCP dispatch. */
   dispatchTimeoutMs: 150_000,
   stopGraceMs: 1_500,
+  /** Databases up to this size are checked page by page at each start. */
+  checkedAtStartBytes: 16 * 1024 * 1024,
   /** How long a commit waits for more writers at most. */
   maxCommitWaitMs: 5,
   maxMcpSessionIdBytes: 256,

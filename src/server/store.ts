@@ -33,6 +33,7 @@ export function openStore(path: string, options: { readonly wallMs: number }): S
     db.run("PRAGMA busy_timeout = 5000");
     // Read first: the journal mode is kept in the file, and a file of another program stays as it is.
     stepsOf(db);
+    checkPages(db);
     db.run("PRAGMA journal_mode = WAL");
     db.run("PRAGMA synchronous = FULL");
     db.run("PRAGMA foreign_keys = ON");
@@ -42,6 +43,14 @@ export function openStore(path: string, options: { readonly wallMs: number }): S
     throw error instanceof Failure ? error : new Failure<ServerCode>("store_unreadable", { cause: error });
   }
   return new Store(db);
+}
+
+/** A small database is read whole before it is used; a large one is left to `server check`. */
+function checkPages(db: Database): void {
+  const count = (name: string) => Number(Object.values(db.query(`PRAGMA ${name}`).get() as object)[0]);
+  if (count("page_count") * count("page_size") > serverLimits.checkedAtStartBytes) return;
+  const verdict = db.query<{ quick_check: string }, []>("PRAGMA quick_check(1)").get();
+  if (verdict?.quick_check !== "ok") throw new Failure<ServerCode>("store_unreadable");
 }
 
 export class Store {
@@ -134,7 +143,9 @@ export class Store {
     } catch (error) {
       this.#db.run("ROLLBACK TO one");
       this.#db.run("RELEASE one");
-      return () => pending.reject(error);
+      // A disk that takes no more is no answer of the caller's own; its part was undone whole.
+      const told = diskRefused(error) ? new Failure<ServerCode>("store_unavailable", { cause: error }) : error;
+      return () => pending.reject(told);
     }
   }
 
@@ -150,4 +161,10 @@ export class Store {
     this.#failedCommits += 1;
     for (const pending of batch) pending.reject(new Failure<ServerCode>(code, { cause }));
   }
+}
+
+const diskTrouble = /^SQLITE_(?:FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN)/;
+
+function diskRefused(error: unknown): boolean {
+  return diskTrouble.test(String((error as { code?: unknown }).code));
 }
