@@ -2,15 +2,7 @@
 import { expect, test } from "bun:test";
 import { frame } from "../../src/gateway/frame-writer.ts";
 import { FrameReader } from "../../src/gateway/frames.ts";
-
-function masked(first: number, payload: Uint8Array): Buffer {
-  const plain = frame(first & 15, payload);
-  const head = plain.length - payload.length;
-  const mask = [1, 2, 3, 4];
-  plain[0] = first;
-  plain[1]! |= 0x80;
-  return Buffer.concat([plain.subarray(0, head), Buffer.from(mask), payload.map((byte, i) => byte ^ mask[i & 3]!)]);
-}
+import { masked } from "./raw-frames.ts";
 
 function read(chunks: readonly Buffer[], limits = { maxFrameBytes: 1024, maxMessageBytes: 4096 }): string[] {
   const seen: string[] = [];

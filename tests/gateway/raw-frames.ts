@@ -5,10 +5,9 @@ import { frame } from "../../src/gateway/frame-writer.ts";
 import { upgradeHead } from "./gateway-fixture.ts";
 
 /** One client frame, masked; `first` is the whole first byte. */
-export function masked(first: number, payload: Uint8Array): Buffer {
+export function masked(first: number, payload: Uint8Array, mask: readonly number[] = [1, 2, 3, 4]): Buffer {
   const plain = frame(first & 15, payload);
   const head = plain.length - payload.length;
-  const mask = [1, 2, 3, 4];
   plain[0] = first;
   plain[1]! |= 0x80;
   return Buffer.concat([plain.subarray(0, head), Buffer.from(mask), payload.map((byte, i) => byte ^ mask[i & 3]!)]);
@@ -30,8 +29,9 @@ export class RawClient {
   #bytes: Buffer = Buffer.alloc(0);
   #open = false;
 
-  constructor(port: number) {
-    this.socket = connect(port, "127.0.0.1");
+  /** A port of 127.0.0.1, or a socket's path. */
+  constructor(target: number | string) {
+    this.socket = typeof target === "number" ? connect(target, "127.0.0.1") : connect(target);
     this.socket.on("error", () => {});
     this.socket.on("close", () => {
       this.ended = true;
@@ -40,9 +40,13 @@ export class RawClient {
   }
 
   /** Sends the upgrade, with `rest` in the same write, and waits for the 101. */
-  static async upgraded(facts: { port: number; bearer: string }, rest: Buffer = Buffer.alloc(0)): Promise<RawClient> {
+  static async upgraded(
+    facts: { port: number | string; bearer: string },
+    rest: Buffer = Buffer.alloc(0),
+  ): Promise<RawClient> {
     const one = new RawClient(facts.port);
-    const head = upgradeHead({ host: `127.0.0.1:${facts.port}`, bearer: facts.bearer });
+    const host = typeof facts.port === "number" ? `127.0.0.1:${facts.port}` : "localhost";
+    const head = upgradeHead({ host, bearer: facts.bearer });
     one.socket.write(Buffer.concat([Buffer.from(head), rest]));
     if (!(await one.until(() => one.#open))) throw new Error("no 101");
     return one;
