@@ -56,6 +56,12 @@ export async function findPython(path: string, cwd: string): Promise<string | nu
   return isAbsolute(itself) && existsSync(itself) ? itself : python;
 }
 
+/**
+ * A TypeScript project begins here: without these two, `bun test` takes settings and packages of any folder above,
+ * and the output folder may stand in a hostile one.
+ */
+export const boundary = { "package.json": '{ "private": true, "type": "module" }\n', "tsconfig.json": "{}\n" } as const;
+
 /** Writes the project and commits it. The fixed file's hash is taken before git, server or agent run. */
 export async function createFixture(run: Run, python: string | null): Promise<Fixture> {
   const folder = run.space.project;
@@ -74,6 +80,7 @@ export async function createFixture(run: Run, python: string | null): Promise<Fi
   write(names.implementation, scaffold);
   write(".gitignore", "__pycache__/\n");
   write("README.md", "# Disposable acceptance fixture\n");
+  if (python === null) for (const [name, text] of Object.entries(boundary)) write(name, text);
   write(`${readFolder}/alpha.txt`, alphaText);
   write(`${readFolder}/beta.txt`, betaText);
   const files = Object.fromEntries(

@@ -8,7 +8,7 @@ import { executablePath } from "../base/self.ts";
 import type { TestResult } from "../contract/report.ts";
 import type { JudgeCode } from "../judge/codes.ts";
 import type { HarnessCode } from "./codes.ts";
-import type { Fixture } from "./fixture.ts";
+import { boundary, type Fixture } from "./fixture.ts";
 import { harnessLimits } from "./limits.ts";
 import type { Run } from "./run.ts";
 
@@ -43,6 +43,7 @@ async function typescriptTests(run: Run, fixture: Fixture, which: "fixed" | "all
       copyFileSync(join(fixture.folder, name), join(copy, name));
     }
     writeFileSync(join(copy, "bunfig.toml"), "[test]\n");
+    for (const [name, text] of Object.entries(boundary)) writeFileSync(join(copy, name), text);
     const home = mkdtempSync(join(run.space.temp, "home-"));
     return await result(run, {
       command: executablePath(),
