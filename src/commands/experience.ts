@@ -123,8 +123,8 @@ async function answer(work: () => Promise<object>): Promise<number> {
     return value.status === "unknown" || value.status === "not_applied" ? 1 : 0;
   } catch (error) {
     const code = codeOf(error);
-    const reason = Object.hasOwn(hooksCodes, code) ? code : "experience_unconfirmed";
-    writeWhole(1, `${compactAscii({ status: "failed", reason })}\n`);
+    const reason = Object.hasOwn(hooksCodes, code) ? (code as keyof typeof hooksCodes) : "experience_unconfirmed";
+    writeWhole(1, `${compactAscii({ status: "failed", reason, message: hooksCodes[reason] })}\n`);
     return 1;
   }
 }

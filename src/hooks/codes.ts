@@ -78,7 +78,8 @@ export const hooksCodes = {
   experience_version_mismatch: "The Session has no proposal of exactly this version.",
   experience_not_approved: "Exactly this version and destination are not approved.",
   experience_already_promoted: "This proposal was promoted already.",
-  unresolved_effect_receipt: "An earlier promotion has no outcome yet; reconcile it first.",
+  unresolved_effect_receipt:
+    "A promotion has no outcome yet: find it with experience list, then run experience reconcile for it.",
   experience_receipt_missing: "No promotion of this proposal was tried.",
   experience_receipt_invalid: "A receipt of the state folder is damaged; look at the destination by hand.",
   experience_unconfirmed: "The server gave no usable answer.",

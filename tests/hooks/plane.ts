@@ -40,7 +40,7 @@ export interface Plane extends AsyncDisposable {
 export const planeProject = "agent:host:fixture";
 export const planeScopes = [
   ...["runtime:read", "project:read", "project:write", "session:collaborate"],
-  ...["communication:read", "communication:manage"],
+  ...["communication:read", "communication:manage", "memory:read", "memory:manage"],
 ];
 
 /** `words` go to `proctor server`. */
