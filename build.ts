@@ -88,6 +88,7 @@ if (import.meta.main) {
   } else {
     const target = words[0] === "--target" ? (words[1] as Target) : undefined;
     if (target !== undefined && !targets.includes(target)) throw new Error(`targets: ${targets.join(", ")}`);
-    build(`${root}/dist/${target === undefined ? "proctor" : binaryName(target)}`, target);
+    const own = process.platform === "win32" ? "proctor.exe" : "proctor";
+    build(`${root}/dist/${target === undefined ? own : binaryName(target)}`, target);
   }
 }
