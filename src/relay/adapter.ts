@@ -4,7 +4,7 @@
 import { accessSync, closeSync, constants, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { Descriptors, type Sink } from "../base/descriptors.ts";
-import type { Environment } from "../base/environment.ts";
+import { type Environment, pickEnvironment } from "../base/environment.ts";
 import { Failure } from "../base/failure.ts";
 import { selfCommand } from "../base/self.ts";
 import type { Carrier } from "./carrier.ts";
@@ -20,6 +20,8 @@ export interface Adapter {
 export interface AdapterOptions {
   readonly command: readonly string[];
   readonly environment: Environment;
+  /** The only variables that the adapter gets; all of them when empty. */
+  readonly passOnly?: readonly string[];
   readonly cwd: string;
   /** The carrier of systems without poll(2), asked for by tests. */
   readonly overStreams?: boolean;
@@ -34,7 +36,7 @@ interface Start {
 /** Fails with `relay_program_not_started`. */
 export function startAdapter(options: AdapterOptions): Adapter {
   const [name = "", ...args] = options.command;
-  const env = adapterEnvironment(options.environment);
+  const env = adapterEnvironment(options.environment, options.passOnly);
   const program = findProgram(name, { path: env.PATH ?? "/usr/bin:/bin", cwd: options.cwd });
   if (program === null) throw new Failure<RelayCode>("relay_program_not_started");
   const bound = selfCommand(["exec-child", String(process.pid), "--", program, ...args]);
@@ -65,13 +67,19 @@ function overPipes({ words, cwd, env }: Start, kernel: Descriptors, clientOutput
   return { process: child, carrier: new PollCarrier(kernel, { ends, clientOutput, adapter: child }) };
 }
 
-/** What the relay was given, without the switches that change how a runtime or git behaves. */
-export function adapterEnvironment(source: Environment): Record<string, string> {
-  const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries(source)) {
-    if (value !== undefined && !/^(?:BUN_|GIT_|NODE_OPTIONS$)/.test(name)) env[name] = value;
-  }
-  return env;
+/** Variables that change how a runtime or git behaves; the adapter never gets them, named or not. */
+export const runtimeSwitch = /^(?:BUN_|GIT_|NODE_OPTIONS$)/;
+
+/**
+ * What the adapter gets: the variables that are named, or, when none is, all that the relay itself was given. Whoever
+ * started the relay in the adapter's place has chosen those for the adapter.
+ */
+export function adapterEnvironment(source: Environment, names: readonly string[] = []): Record<string, string> {
+  const wanted = names.length > 0 ? names : Object.keys(source);
+  return pickEnvironment(
+    source,
+    wanted.filter((name) => !runtimeSwitch.test(name)),
+  );
 }
 
 function findProgram(name: string, where: { readonly path: string; readonly cwd: string }): string | null {

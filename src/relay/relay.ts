@@ -3,22 +3,15 @@
 
 import { constants } from "node:os";
 import { DiagnosticCounter } from "../base/diagnostics.ts";
-import type { Environment } from "../base/environment.ts";
 import { codeOf } from "../base/failure.ts";
-import { startAdapter } from "./adapter.ts";
+import { type AdapterOptions, startAdapter } from "./adapter.ts";
 import { AuditLog } from "./audit-log.ts";
 import type { Carrier, CarrierHooks } from "./carrier.ts";
 import { Inspector } from "./inspect.ts";
 import { relayLimits } from "./limits.ts";
 
-export interface RelayOptions {
+export interface RelayOptions extends AdapterOptions {
   readonly auditPath: string;
-  /** The adapter's program and its arguments. */
-  readonly command: readonly string[];
-  readonly environment: Environment;
-  readonly cwd: string;
-  /** The carrier of systems without poll(2), asked for by tests. */
-  readonly overStreams?: boolean;
 }
 
 export interface RelayEnd {

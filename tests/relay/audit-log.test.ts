@@ -3,6 +3,8 @@ import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { codeOf } from "../../src/base/failure.ts";
 import { readAudit } from "../../src/contract/audit.ts";
+import { chainedLine, chainStart } from "../../src/contract/audit-chain.ts";
+import { signOf } from "../../src/contract/audit-sign.ts";
 import { AuditLog } from "../../src/relay/audit-log.ts";
 import { relayLimits } from "../../src/relay/limits.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -86,14 +88,34 @@ test("AuditLog goes on after an earlier relay, and two at once keep one readable
   expect(reading.records).toHaveLength(14);
 });
 
+/** What an earlier relay left: valid records of just over this many bytes, written at once and not one by one. */
+function earlierRun(bytes: number): string {
+  const lines: string[] = [];
+  let chain = chainStart(new Uint8Array(0));
+  const add = (event: string, fields: string): void => {
+    const common = `"event":"${event}","time_ns":1,"segment":"00000000000000aa","seq":${lines.length + 1}`;
+    const next = chainedLine(chain, `{${common},${fields}}`);
+    chain = next.chain;
+    lines.push(next.line);
+  };
+  add("adapter_process_started", '"pid":2,"relay_pid":3,"after_bytes":0');
+  const name = "n".repeat(100);
+  for (let length = 0; length < bytes; length += (lines.at(-1) ?? "").length + 1) {
+    add("adapter_identity", `"name":"${name}","version":"1"`);
+  }
+  add("adapter_process_exited", '"exit_code":0,"stderr_drained":true,"stderr_bytes":0,"diagnostics":{}');
+  return `${lines.join("\n")}\n`;
+}
+
 test("AuditLog stops noting at 1 MiB with audit_limit, and still tells the exit", async () => {
   await using dir = await tempFolder();
   const path = join(dir.path, "audit.jsonl");
+  writeFileSync(path, earlierRun(relayLimits.auditBytes - relayLimits.auditReserveBytes - 20_000), { mode: 0o600 });
   const log = new AuditLog(path);
   begin(log);
   const model = "m".repeat(100);
   const wide = { event: "config_observed", values: { model, reasoning_effort: model } } as const;
-  for (let turn = 0; turn < 3_000; turn += 1) log.note(wide);
+  for (let turn = 0; turn < 200; turn += 1) log.note(wide);
   log.note(exited);
   log.close();
 
@@ -105,6 +127,7 @@ test("AuditLog stops noting at 1 MiB with audit_limit, and still tells the exit"
   expect(reading.complete).toBe(false);
   expect(reading.records.filter(({ event }) => event === "audit_limit")).toHaveLength(1);
   expect(reading.records.slice(-2).map(({ event }) => event)).toEqual(["audit_limit", "adapter_process_exited"]);
+  expect(signOf(bytes, reading)).toBeNull();
 });
 
 test("AuditLog opens a file just below its reserve and refuses one byte more", async () => {

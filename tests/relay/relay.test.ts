@@ -171,11 +171,27 @@ test("relay takes the audit file and the program as plain words, flags included 
   expect(await child.exited).toBe(0);
 });
 
-test("relay keeps runtime switches from the adapter and hands the rest on", async () => {
-  await using dir = await tempFolder();
-  const { command, args } = selfCommand(["relay", join(dir.path, "a.jsonl"), "env"]);
-  const env = { PATH: "/usr/bin:/bin", CODEX_HOME: "/c", GIT_DIR: "/g", NODE_OPTIONS: "--x", BUN_ANY: "1" };
-  const child = Bun.spawn([command, ...args], { cwd: dir.path, env, stdin: "ignore" });
+/** What a program sees that the relay starts with these flags of its own. */
+async function environmentThrough(folder: string, flags: readonly string[]) {
+  const { command, args } = selfCommand(["relay", "--audit", join(folder, "a.jsonl"), ...flags, "--", "env"]);
+  const proxies = { HTTPS_PROXY: "http://p:1", no_proxy: "x" };
+  const env = { PATH: "/usr/bin:/bin", CODEX_HOME: "/c", ...proxies, GIT_DIR: "/g", NODE_OPTIONS: "--x", BUN_ANY: "1" };
+  const child = Bun.spawn([command, ...args], { cwd: folder, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const lines = (await new Response(child.stdout).text()).trim().split("\n").sort();
-  expect(lines).toEqual(["CODEX_HOME=/c", "PATH=/usr/bin:/bin"]);
+  return { lines, status: await child.exited };
+}
+
+test("relay hands its environment on without the switches of runtimes and git", async () => {
+  await using dir = await tempFolder();
+  const { lines } = await environmentThrough(dir.path, []);
+  expect(lines).toEqual(["CODEX_HOME=/c", "HTTPS_PROXY=http://p:1", "PATH=/usr/bin:/bin", "no_proxy=x"]);
+});
+
+test("relay hands on only what --env names, and refuses a switch by that name", async () => {
+  await using dir = await tempFolder();
+  const named = await environmentThrough(dir.path, ["--env", "PATH", "--env", "HTTPS_PROXY", "--env", "ABSENT"]);
+  expect(named.lines).toEqual(["HTTPS_PROXY=http://p:1", "PATH=/usr/bin:/bin"]);
+  for (const name of ["NODE_OPTIONS", "BUN_ANY", "GIT_DIR", "A=b", "A B"]) {
+    expect((await environmentThrough(dir.path, ["--env", name])).status).toBe(64);
+  }
 });
