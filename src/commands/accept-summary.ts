@@ -1,8 +1,10 @@
 // One screen a stranger understands: what ran in which seat, what was proven and what was not, where the evidence
 // lies, and what to do next. Every word about the subject is a code's sentence or a name that was checked.
 import { sha256FileHex } from "../base/bytes.ts";
+import { isRecord } from "../base/json.ts";
 import { visible } from "../base/visible.ts";
 import { Report, type Rule, type Seat } from "../contract/report.ts";
+import { loginAdvice } from "../harness/login-advice.ts";
 import { adviceFor } from "../harness/unfinished.ts";
 import { decidingRule } from "../judge/verdict.ts";
 import { sentenceOf } from "./sentences.ts";
@@ -37,8 +39,10 @@ export async function acceptSummary(value: Record<string, unknown>): Promise<str
     report.state === "passed" ? "Proven" : "Stages",
     ...(await Promise.all((["consumer", "managed", "recovery"] as const).map((name) => stageLine(report, name)))),
     ...countLines(report),
+    ...complaintLines(report),
     ...notProvenLines(report),
     ...adviceFor(value),
+    ...loginAdvice(value),
     "",
     `Report  ${folder}/report.json`,
     `Digest  ${digest}`,
@@ -96,9 +100,34 @@ function countLines(report: Report): string[] {
   ];
 }
 
+/** What the programs of a failed run complained of, by category: often the whole answer to "why". */
+function complaintLines(report: Report): string[] {
+  if (report.state === "passed") return [];
+  const consumer = report.consumer as Record<string, unknown>;
+  const managed = report.managed as Record<string, unknown>;
+  const found = [
+    ["consumer", at(consumer["diagnostics"], "categories")],
+    ["consumer's log", at(consumer["stdout_diagnostics"], "categories")],
+    ["adapter", at(managed["acp_audit"], "diagnostic_categories")],
+  ] as const;
+  return found.flatMap(([who, counts]) => {
+    const named = Object.entries(isRecord(counts) ? counts : {}).filter(
+      ([, count]) => typeof count === "number" && count > 0,
+    );
+    const list = named.map(([category, count]) => `${category} ${count}`).join(", ");
+    return named.length === 0 ? [] : [`  complaints    ${who}: ${visible(list, 300)}`];
+  });
+}
+
+function at(value: unknown, name: string): unknown {
+  return isRecord(value) ? value[name] : undefined;
+}
+
 function notProvenLines(report: Report): string[] {
   const open = report.verdict?.not_proven ?? [];
-  return open.length === 0 ? [] : ["Not proven", ...open.map((line) => `  ${visible(line, 300)}`)];
+  return open.length === 0
+    ? []
+    : ["Not proven", ...open.map((line) => `  ${visible(line, 300).replace(/^control_plane:/, "control plane:")}`)];
 }
 
 function nextSteps(folder: string, digest: string, passed: boolean): string[] {

@@ -82,6 +82,8 @@ test(
       expect(report.consumer["diagnostics"]).toMatchObject({ categories: counts });
       expect(report.consumer["stdout_diagnostics"]).toMatchObject({ categories: counts });
       expect(report.managed.passed).toBe(false);
+      expect(report.managed["acp_audit"]).toMatchObject({ prompt_dispatches: 0, diagnostic_categories: counts });
+      expect(stderr).toMatch(/\n {2}complaints {4}consumer: .*refresh_token_reused 1/);
       for (const text of [stdout, stderr])
         for (const part of [token, "already used"]) expect(text.includes(part)).toBe(false);
     }
