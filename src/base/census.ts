@@ -2,6 +2,7 @@
 // out again; zombies have ended and are told as state "Z". Without /proc every answer is empty.
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { closePidfd, openPidfd, signalPidfd } from "./pidfd.ts";
 
 /** One line of the process table; `startTicks` is the kernel's start time since boot. */
 export interface ProcessRow {
@@ -104,12 +105,20 @@ export function isAlive(id: ProcessId): boolean {
  */
 export function signalExactly(id: ProcessId, signal: NodeJS.Signals): "signalled" | "gone" | "refused" {
   if (!Number.isSafeInteger(id.pid) || id.pid <= 1 || id.pid === process.pid) return "refused";
-  if (!isAlive(id)) return "gone";
+  // Held from before the look: the signal then goes to the process that was looked at, or to none.
+  const held = openPidfd(id.pid);
   try {
+    if (!isAlive(id)) return "gone";
+    if (held !== null) {
+      if (signalPidfd(held, signal)) return "signalled";
+      return isAlive(id) ? "refused" : "gone";
+    }
     process.kill(id.pid, signal);
     return "signalled";
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "ESRCH" ? "gone" : "refused";
+  } finally {
+    if (held !== null) closePidfd(held);
   }
 }
 

@@ -4,7 +4,7 @@
 
 import { groupMembers, type ProcessId, type ProcessRow, readProcess } from "./census.ts";
 import { type Clock, holdsWithin, systemClock } from "./clock.ts";
-import { Failure } from "./failure.ts";
+import { Failure, systemCodeOf } from "./failure.ts";
 
 export interface GroupOptions {
   readonly command: string;
@@ -19,6 +19,8 @@ export interface GroupOptions {
   readonly stderr?: "ignore" | "pipe" | number;
   /** More descriptors, handed on as 3, 4, … */
   readonly extra?: readonly number[];
+  /** Go by the kernel's answer to the group's number alone, as where there is no /proc; asked for by tests. */
+  readonly withoutProcessTable?: boolean;
 }
 
 export interface GroupExit {
@@ -59,7 +61,7 @@ export function startGroup(options: GroupOptions): ProcessGroup {
     child.kill("SIGKILL");
     throw new Failure("group_not_separate");
   }
-  const members = new GroupMembers(id);
+  const members = new GroupMembers(id, options.withoutProcessTable !== true && started !== null);
   const streams = child as unknown as Pick<ProcessGroup, "stdin" | "stdout" | "stderr">;
   return {
     id,
@@ -68,7 +70,7 @@ export function startGroup(options: GroupOptions): ProcessGroup {
     ...(options.stdout === "pipe" && streams.stdout ? { stdout: streams.stdout } : {}),
     ...(options.stderr === "pipe" && streams.stderr ? { stderr: streams.stderr } : {}),
     exited: child.exited.then(() => ({ code: child.exitCode, signal: child.signalCode as string | null })),
-    running: () => members.living().length > 0,
+    running: () => members.alive(),
     // Bun keeps the exit status until it was read, so the pid cannot have become somebody else's.
     signalLeader: (signal) => void (child.exitCode === null && child.signalCode === null && child.kill(signal)),
     stop: (how) => stopGroup(members, how),
@@ -99,25 +101,34 @@ function spawn(options: GroupOptions): Bun.Subprocess {
  */
 class GroupMembers {
   readonly #leader: ProcessId;
+  readonly #hasTable: boolean;
   #over = false;
 
-  constructor(leader: ProcessId) {
+  constructor(leader: ProcessId, hasTable: boolean) {
     this.#leader = leader;
+    this.#hasTable = hasTable;
   }
 
-  living(): ProcessRow[] {
-    if (this.#over) return [];
-    const rows = groupMembers(this.#leader.pid).filter((row) => this.#ours(row));
-    if (rows.length === 0) this.#over = true;
-    return rows;
+  alive(): boolean {
+    if (this.#over) return false;
+    const alive = this.#hasTable
+      ? groupMembers(this.#leader.pid).some((row) => this.#ours(row))
+      : this.#kill(0) !== "no_such_group";
+    if (!alive) this.#over = true;
+    return alive;
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (this.living().length === 0) return;
+    // All of it may end between the look and the signal; the next look tells.
+    if (this.alive()) this.#kill(signal);
+  }
+
+  #kill(signal: NodeJS.Signals | 0): "sent" | "refused" | "no_such_group" {
     try {
       process.kill(-this.#leader.pid, signal);
-    } catch {
-      // All of it ended between the look and the signal; the next look tells.
+      return "sent";
+    } catch (error) {
+      return systemCodeOf(error) === "ESRCH" ? "no_such_group" : "refused";
     }
   }
 
@@ -130,7 +141,7 @@ class GroupMembers {
 
 async function stopGroup(members: GroupMembers, options: StopOptions = {}): Promise<"gone" | "still_visible"> {
   const { termMs = 10_000, killMs = 2_000, clock = systemClock, firstSignal = "SIGTERM" } = options;
-  const gone = (): boolean => members.living().length === 0;
+  const gone = (): boolean => !members.alive();
   members.signal(firstSignal);
   if (await holdsWithin(gone, { withinMs: termMs, everyMs: 10, clock })) return "gone";
   members.signal("SIGKILL");

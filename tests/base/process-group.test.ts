@@ -9,7 +9,9 @@ import {
   signalExactly,
 } from "../../src/base/census.ts";
 import { holdsWithin } from "../../src/base/clock.ts";
+import { Descriptors, pollFlags, Watch } from "../../src/base/descriptors.ts";
 import { codeOf } from "../../src/base/failure.ts";
+import { closePidfd, openPidfd, signalPidfd } from "../../src/base/pidfd.ts";
 import { startGroup } from "../../src/base/process-group.ts";
 import { runProgram } from "../../src/base/run-program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -56,6 +58,17 @@ test("stop() still ends members whose leader has gone before", async () => {
   expect(group.running()).toBe(true);
   expect(await group.stop({ killMs: 20_000 })).toBe("gone");
   expect(await group.stop()).toBe("gone");
+});
+
+test("stop() ends a group also where no process table tells its members", async () => {
+  const script = "trap '' TERM; echo ready; while :; do sleep 0.1; done";
+  const group = startGroup({ ...shell(script), stdout: "pipe", withoutProcessTable: true });
+  await firstLine(group.stdout);
+  expect(group.running()).toBe(true);
+  expect(await group.stop({ termMs: 200, killMs: 20_000 })).toBe("gone");
+  expect((await group.exited).signal).toBe("SIGKILL");
+  // The number may be another group's by now, so it is not asked again.
+  expect([group.running(), await group.stop()]).toEqual([false, "gone"]);
 });
 
 test("startGroup() fails with a code for a program that is not there", () => {
@@ -109,6 +122,29 @@ test("runProgram() delivers more than one pipe buffer whole (B60)", async () => 
   const result = await runProgram({ ...shell("head -c 300000 /dev/zero"), ...bounds, maxOutputBytes: 400_000 });
   expect([result.stdout.length, result.code]).toEqual([300_000, 0]);
 });
+
+test.if(process.platform === "linux")(
+  "a pidfd is readable once its process has ended, and signals nobody then",
+  async () => {
+    const kernel = Descriptors.open();
+    const group = startGroup({ ...shell("echo ready; exec sleep 60"), stdout: "pipe" });
+    await firstLine(group.stdout);
+    const fd = openPidfd(group.pid);
+    if (fd === null || kernel === null) throw new Error("no pidfd here");
+    const watch = new Watch(1);
+    const ended = (waitMs: number) => {
+      watch.ask(0, fd, pollFlags.readable);
+      return kernel.wait(watch, waitMs) > 0;
+    };
+    expect(ended(0)).toBe(false);
+    expect(signalPidfd(fd, "SIGKILL")).toBe(true);
+    expect(ended(20_000)).toBe(true);
+    await group.exited;
+    expect(signalPidfd(fd, "SIGKILL")).toBe(false);
+    expect(openPidfd(2 ** 30)).toBeNull();
+    closePidfd(fd);
+  },
+);
 
 test("signalExactly() never signals another process that has the pid now, nor pid 1, nor ourselves", async () => {
   const group = startGroup({ ...shell("echo ready; exec sleep 60"), stdout: "pipe" });
