@@ -61,7 +61,8 @@ export function acceptOptions(args: AcceptArguments, subject: Subject | null): A
     timeoutS: /^[0-9]{1,4}$/.test(timeout) ? Number(timeout) : Number.NaN,
     hostJobId: args["host-job-id"] ?? null,
     misbehave: subject?.misbehave ?? {},
-    program: { version: facts.version, commit: facts.commit },
+    only: subject?.only,
+    program: { version: facts.version, commit: facts.commit, sha256: subject?.executableSha256 },
     environment: processEnvironment(),
     stateFolder: stateFolder(),
   };

@@ -142,6 +142,10 @@ export const ConsumerFacts = z.strictObject({
   expected: z.strictObject({ project: Word, files: z.record(z.string().max(400), Sha256) }),
   /** Rows the server itself wrote for the consumer's credential; null where the seat cannot answer. */
   receipts: z.array(ReceiptFact).max(1024).nullable(),
+  /** Whether our own read of another file, made for this, left its right receipt; null where nobody can answer. */
+  control_receipt: z.enum(["kept", "missing", "wrong"]).nullable().optional(),
+  /** Processes the consumer started that lived on after its own group had ended. */
+  left_processes: Count.optional(),
   fixture_unchanged: z.boolean().nullable(),
   lifecycle_before: LifecycleCounts.nullable(),
   lifecycle_after: LifecycleCounts.nullable(),
@@ -150,6 +154,10 @@ export type ConsumerFacts = z.infer<typeof ConsumerFacts>;
 
 export const TestResult = z.strictObject({ exit_code: z.number().int(), tests_run: Count, output_sha256: Sha256 });
 export type TestResult = z.infer<typeof TestResult>;
+
+/** How many of the values asked of the implementation were right. */
+export const ProbeResult = z.strictObject({ cases: Count, right: Count });
+export type ProbeResult = z.infer<typeof ProbeResult>;
 
 /** One answer of `observe_coding_agent`, as the rules weigh it. */
 export const ObservationFact = z.strictObject({
@@ -179,6 +187,8 @@ export const RecoveryFacts = z.strictObject({
   task_id_after_restart: Word.nullable(),
   reconciled: Ids.nullable(),
   reconciled_at_end: Ids.nullable(),
+  /** Runs the runner wrote down in its own journal; null or absent where it cannot be read. */
+  runs_admitted: Count.nullable().optional(),
 });
 export type RecoveryFacts = z.infer<typeof RecoveryFacts>;
 
@@ -209,12 +219,14 @@ export const ManagedFacts = z.strictObject({
   final_state: Word.nullable(),
   task_state: Word.nullable(),
   stop_reason: Word.nullable(),
+  error_code: Word.nullable().optional(),
   fixed_before: FileIdentity.nullable(),
   fixed_after: FileIdentity.nullable(),
   additional_tests: z.array(z.string().max(200)).max(200).nullable(),
   suspicious_files: z.array(z.string().max(200)).max(200).nullable(),
   fixed_tests: TestResult.nullable(),
   all_tests: TestResult.nullable(),
+  probe: ProbeResult.nullable().optional(),
   hashes_before_tests: z.strictObject({ fixed: Sha256, implementation: Sha256 }).nullable(),
   hashes_after_tests: z.strictObject({ fixed: Sha256, implementation: Sha256 }).nullable(),
   changed_tracked: z.array(z.string().max(400)).max(400).nullable(),
@@ -236,12 +248,17 @@ export const Census = z.strictObject({
 });
 export type Census = z.infer<typeof Census>;
 
+/** A credential of the run seen in a channel of a program; the text itself is kept nowhere. */
+const PrintedSecret = z.strictObject({ id: Word, channel: Word });
+export type PrintedSecret = z.infer<typeof PrintedSecret>;
+
 export const Canaries = z.strictObject({
   planted: z.array(z.strictObject({ id: Word, where: Word })).max(100),
   scanned: z.array(Path).max(2000),
   not_scanned: z.array(Path).max(100),
   found: z.array(z.strictObject({ id: Word, file: Path, form: Word })).max(200),
   wrong_modes: z.array(z.strictObject({ path: Path, mode: Word })).max(200),
+  printed: z.array(PrintedSecret).max(200).optional(),
 });
 export type Canaries = z.infer<typeof Canaries>;
 

@@ -13,6 +13,13 @@ export const Subject = z.strictObject({
     server: z.string().max(80).optional(),
     runner: z.string().max(80).optional(),
   }),
+  /** Digest of this executable, read once for all subjects of a calibration. */
+  executableSha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
+  /** The one stage that can matter for this subject; absent: all of them. A run with a stage left out cannot pass. */
+  only: z.enum(["consumer", "managed"]).optional(),
   limits: z.strictObject({
     consumerDeadlineMs: Milliseconds.optional(),
     observationDeadlineMs: Milliseconds.optional(),

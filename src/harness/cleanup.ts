@@ -27,7 +27,7 @@ export async function closeRun(run: Run, { hurry = false } = {}): Promise<void> 
   const runnerGone = await stopService(run, services.runner);
   const serverGone = await stopService(run, services.server);
   await stopModel(run);
-  book.cleanup["service_logs"] = services.logs.map(summarizeAndRemoveLog);
+  book.cleanup["service_logs"] = services.logs.map((path) => summarizeAndRemoveLog(path, run));
   book.managed["acp_audit"] = auditSummary(run);
   // The relay notes its adapter's end last, so the evidence is the file as it stands when all has ended.
   run.facts.audit = lastAuditFacts(run);

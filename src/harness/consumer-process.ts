@@ -10,6 +10,7 @@ import { type ProcessGroup, startGroup } from "../base/process-group.ts";
 import type { ConsumerFacts } from "../contract/report.ts";
 import type { HarnessCode } from "./codes.ts";
 import { harnessLimits } from "./limits.ts";
+import { printedStream } from "./printed.ts";
 import type { Run } from "./run.ts";
 
 export interface ConsumerCommand {
@@ -33,7 +34,7 @@ export async function runConsumer(run: Run, command: ConsumerCommand): Promise<C
   const group = start(run, command, output);
   run.consumer = group;
   const counter = new DiagnosticCounter();
-  const drained = drain(group.stderr, counter);
+  const drained = drain(group.stderr, counter, printedStream(run, "consumer_stderr"));
   run.book.consumer["pid"] = group.pid;
   run.book.checkpoint("consumer_running");
   await feed(group, command.prompt);
@@ -110,10 +111,17 @@ async function feed(group: ProcessGroup, prompt: string): Promise<void> {
   }
 }
 
-async function drain(stream: ReadableStream<Uint8Array> | undefined, counter: DiagnosticCounter): Promise<void> {
+async function drain(
+  stream: ReadableStream<Uint8Array> | undefined,
+  counter: DiagnosticCounter,
+  look: (chunk: Uint8Array) => void,
+): Promise<void> {
   if (stream === undefined) return;
   try {
-    for await (const chunk of stream) counter.push(chunk);
+    for await (const chunk of stream) {
+      counter.push(chunk);
+      look(chunk);
+    }
   } catch {
     // The pipe broke with its process; what came before is counted.
   }

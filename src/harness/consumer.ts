@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { sha256FileHex } from "../base/bytes.ts";
-import { readProcess } from "../base/census.ts";
+import { descendantsOf, listProcesses, readProcess } from "../base/census.ts";
 import { DiagnosticCounter } from "../base/diagnostics.ts";
 import { Failure } from "../base/failure.ts";
 import { isRecord } from "../base/json.ts";
@@ -24,6 +24,7 @@ import { diagnosticsOf, readStream, runConsumer, streamPath } from "./consumer-p
 import { askGit, type Fixture } from "./fixture.ts";
 import { harnessLimits } from "./limits.ts";
 import { modelFlags } from "./model-seat.ts";
+import { notePrinted } from "./printed.ts";
 import { consumerScopes } from "./provision.ts";
 import type { Run } from "./run.ts";
 import { operatorOf } from "./services.ts";
@@ -59,11 +60,15 @@ async function consumerTurn(run: Run, fixture: Fixture): Promise<void> {
   if (Object.values(facts.lifecycle_before).some((count) => count > 0))
     throw new Failure<JudgeCode>("consumer_created_durable_lifecycle");
   Object.assign(facts, await runConsumer(run, consumerCommand(run, fixture)));
+  await stopConsumer(run);
+  facts.left_processes = leftProcesses(run);
   const { frames, stream } = readStream(streamPath(run));
   const reduced = reduceFrames(frames, expectation(run, fixture));
   facts.frames = reduced.frames;
   facts.stream = { ...stream, frames_not_kept: reduced.notKept };
-  facts.receipts = await servedReceipts(run);
+  const receipts = await servedReceipts(run, fixture);
+  facts.receipts = receipts?.rows ?? null;
+  facts.control_receipt = receipts?.control ?? null;
   facts.fixture_unchanged = (await askGit(fixture, run.env, ["status", "--porcelain"])).length === 0;
   facts.lifecycle_after = await lifecycleCounts(run);
   recordCalls(run, fixture, frames);
@@ -147,17 +152,39 @@ export async function lifecycleCounts(run: Run): Promise<LifecycleCounts> {
   };
 }
 
-async function servedReceipts(run: Run): Promise<ReceiptFact[] | null> {
+/** The server's own rows, after a read of ours whose receipt shows whether it keeps any, and right ones. */
+async function servedReceipts(
+  run: Run,
+  fixture: Fixture,
+): Promise<{ rows: ReceiptFact[]; control: "kept" | "missing" | "wrong" } | null> {
   if (run.options.binDir !== undefined) return null; // a real server has no such tool
-  const ask = (token: string) => operatorOf(run).restTool("list_tool_receipts", {}, token);
+  const operator = operatorOf(run);
+  await operator.tool("read_files", { project: run.services.project, items: [{ path: controlFile }] });
+  const ask = (token: string) => operator.restTool("list_tool_receipts", {}, token);
   const rows = (await run.bootstrap.exposeText(ask))?.["receipts"];
   if (!Array.isArray(rows)) return null;
-  return rows.filter(isRecord).map((row) => ({
+  const facts = rows.filter(isRecord).map((row) => ({
     tool: String(row["tool"]).slice(0, 200),
     project: String(row["project"]).slice(0, 200),
     path: String(row["path"]).slice(0, 400),
     text_sha256: String(row["text_sha256"]),
   }));
+  const own = facts.filter((row) => row.path === controlFile);
+  const digest = sha256FileHex(join(fixture.folder, controlFile));
+  const kept = own.some((row) => row.text_sha256 === digest);
+  return { rows: facts, control: kept ? "kept" : own.length > 0 ? "wrong" : "missing" };
+}
+
+/** A file that the consumer is not asked to read, so that our own receipt can never stand for one of its reads. */
+const controlFile = "README.md";
+
+/** What descends from us and from none of the services: nothing but the consumer was running. */
+function leftProcesses(run: Run): number {
+  const { server, runner, model } = run.services;
+  const services = [server, runner, model?.group].flatMap((group) => (group == null ? [] : [group.pid]));
+  const rows = listProcesses();
+  const theirs = new Set([...services, ...descendantsOf(services, rows).map((row) => row.pid)]);
+  return descendantsOf([process.pid], rows).filter((row) => row.state !== "Z" && !theirs.has(row.pid)).length;
 }
 
 /** The calls of the stream as the seed's report shows them; texts are the fixture's own, never the subject's. */
@@ -209,7 +236,9 @@ function reduceAndRemoveStream(run: Run): void {
   if (!existsSync(path)) return;
   try {
     const counter = new DiagnosticCounter();
-    counter.push(readPrivateFile(path, { maxBytes: 64 * harnessLimits.consumerStdoutBytes }));
+    const bytes = readPrivateFile(path, { maxBytes: 64 * harnessLimits.consumerStdoutBytes });
+    counter.push(bytes);
+    notePrinted(run, "consumer_stdout", bytes);
     run.book.consumer["stdout_diagnostics"] = diagnosticsOf(counter);
   } catch {
     run.book.consumer["stdout_diagnostics"] = { observation: "unavailable" };

@@ -85,7 +85,7 @@ export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readon
     folder: space.root,
     hostJobId: options.hostJobId,
     sourceHead: options.program.commit,
-    scriptSha256: executableDigest(),
+    scriptSha256: options.program.sha256 ?? executableDigest(),
     ...(doors.onPhase === undefined ? {} : { onPhase: doors.onPhase }),
   });
   const owners = doors.front === undefined ? [ownId()] : [ownId(), doors.front];
@@ -109,6 +109,7 @@ export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readon
     operator: null,
     consumerToken: "",
     consumer: null,
+    printed: [],
     closing: false,
     entered: doors.onStage ?? (() => undefined),
   };
@@ -130,6 +131,10 @@ async function stages(run: Run, python: string | null): Promise<void> {
     ["consumer", consumerStage],
     ["managed", managedStage],
   ] as const) {
+    if (run.options.only !== undefined && run.options.only !== name) {
+      book.notes.push(`the ${name} stage was left out of this calibration run`);
+      continue;
+    }
     run.entered(name);
     try {
       await Promise.race([stage(run, fixture), run.stopped]);
@@ -162,7 +167,7 @@ async function finish(run: Run & { readonly live: LiveFile }): Promise<void> {
   report["manifest"] = manifestOf(run.space.root);
   report["updated_at_unix"] = book.now();
   book.checkpoint();
-  report["canaries"] = scanCanaries(run.space, run.canaries);
+  report["canaries"] = { ...scanCanaries(run.space, run.canaries), printed: run.printed };
   const verdict = judgeReport(report as unknown as Parameters<typeof judgeReport>[0]);
   report["verdict"] = verdict;
   const passed = (section: Fields) => section["passed"] === true;

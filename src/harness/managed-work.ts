@@ -1,5 +1,5 @@
 // What the agent left on disk, looked at by us: hashes, our own test runs, tracked changes and the diff.
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sha256FileHex, sha256Hex } from "../base/bytes.ts";
 import { codeOf, Failure } from "../base/failure.ts";
@@ -12,6 +12,7 @@ import { suspiciousFiles } from "../judge/managed.ts";
 import { additionalTests, askGit, type Fixture, fileIdentity } from "./fixture.ts";
 import { harnessLimits } from "./limits.ts";
 import { nativeTests } from "./native-tests.ts";
+import { probeImplementation } from "./probe.ts";
 import type { Run } from "./run.ts";
 
 /** Reads the relay's file, or null when it cannot be read; one that is too long is refused before it is read. */
@@ -36,6 +37,16 @@ export function lastAuditFacts(run: Run): AuditFacts | null {
   }
 }
 
+/** Runs in the embedded runner's own journal: one folder a run. Null where there is no such journal. */
+export function runsAdmitted(run: Run): number | null {
+  const journal = join(run.space.root, "state/webcodex/runner-coding-agent-runs-v1");
+  try {
+    return readdirSync(journal).reduce((sum, name) => sum + readdirSync(join(journal, name)).length, 0);
+  } catch {
+    return null; // a real runner keeps its records elsewhere, or otherwise
+  }
+}
+
 /** Looks at the project in the seed's order and keeps every fact at once. */
 export async function inspectWork(run: Run, fixture: Fixture, facts: ManagedFacts): Promise<void> {
   const at = (name: string) => join(fixture.folder, name);
@@ -51,6 +62,7 @@ export async function inspectWork(run: Run, fixture: Fixture, facts: ManagedFact
   facts.fixed_tests = await nativeTests(run, fixture, "fixed");
   run.book.managed["fixed_acceptance_tests"] = facts.fixed_tests;
   facts.all_tests = await nativeTests(run, fixture, "all");
+  facts.probe = await probeImplementation(run, fixture);
   facts.hashes_after_tests = hashes();
   facts.changed_tracked = (await paths(fixture, run, ["diff", "--no-ext-diff", "HEAD", "--name-only", "-z"])).slice(
     0,

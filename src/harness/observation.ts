@@ -1,6 +1,6 @@
 // Waiting for a run by asking: before the restart until it stands somewhere definite, after it until it has ended.
 // Decisions are the judge's pure functions; here are only the order, the clock and what is stored before deciding.
-import { type Clock, systemClock } from "../base/clock.ts";
+import { type Clock, holdsWithin, systemClock } from "../base/clock.ts";
 import { Failure } from "../base/failure.ts";
 import { isRecord } from "../base/json.ts";
 import type { ObservationFact } from "../contract/report.ts";
@@ -50,7 +50,8 @@ export async function observeBeforeRestart(
   for (;;) {
     inTime();
     if (!options.runnerRunning()) fail("runner_exited_before_restart");
-    const answer = await options.observe(request(runId, harnessLimits.observeWaitS, token));
+    const question = request(runId, harnessLimits.observeWaitS, token);
+    const answer = await ask(question, { ...options, clock, gone: "runner_exited_before_restart" });
     const step = observationFact(answer, "before_restart", clock.monotonicMs() - started);
     const code = observationCode(step, runId);
     steps.push(step);
@@ -73,7 +74,8 @@ export async function observeAfterRestart(
   const started = clock.monotonicMs();
   let token: unknown;
   for (;;) {
-    const answer = await options.observe(request(runId, harnessLimits.recoveryWaitS, token));
+    const question = request(runId, harnessLimits.recoveryWaitS, token);
+    const answer = await ask(question, { ...options, clock, gone: "runner_exited_during_run" });
     const step = observationFact(answer, "after_restart", clock.monotonicMs() - started);
     if (step.run_id !== runId) fail("recovery_observed_wrong_run");
     steps.push(step);
@@ -95,6 +97,22 @@ export function statesOf(steps: readonly ObservationFact[]): string[] {
 }
 
 export { eventKinds };
+
+/** A server whose runner has just ended refuses rightly: the runner's end is what is told then. */
+async function ask(
+  question: Fields,
+  options: Pick<ObservationPorts, "observe" | "runnerRunning"> & { readonly clock: Clock; readonly gone: JudgeCode },
+): Promise<Fields> {
+  try {
+    return await options.observe(question);
+  } catch (error) {
+    const { clock, runnerRunning } = options;
+    const withinMs = harnessLimits.runnerGoneMs;
+    const refused = error instanceof Failure && error.code.startsWith("tool_");
+    if (refused && (await holdsWithin(() => !runnerRunning(), { withinMs, everyMs: 20, clock }))) fail(options.gone);
+    throw error;
+  }
+}
 
 function request(runId: string, waitS: number, token: unknown): Fields {
   const base = { run_id: runId, wait_secs: waitS };

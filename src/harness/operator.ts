@@ -44,6 +44,8 @@ export interface OperatorOptions {
   readonly url: string;
   readonly httpTimeoutMs: number;
   readonly book: ReportBook;
+  /** Shown every answer to a tool call, as it came. */
+  readonly answered?: (tool: string, answer: Uint8Array) => void;
 }
 
 export class Operator {
@@ -60,10 +62,7 @@ export class Operator {
   }
 
   async post(path: string, body: unknown, token: string): Promise<Fields> {
-    const answer = await this.#request(path, body, token);
-    const value = parseJson(answer);
-    if (!isRecord(value)) throw new Failure<HarnessCode>("http_result_not_json");
-    return value;
+    return objectIn(await this.#request(path, body, token));
   }
 
   async initialize(token = this.token): Promise<void> {
@@ -92,7 +91,9 @@ export class Operator {
     this.#requestId += 1;
     const call = { name: "call_runtime_tool", arguments: { tool: name, arguments: args } };
     const body = { jsonrpc: "2.0", id: this.#requestId, method: "tools/call", params: call };
-    const answer = await this.post("/mcp", body, this.token);
+    const bytes = await this.#request("/mcp", body, this.token);
+    this.#options.answered?.(name, bytes);
+    const answer = objectIn(bytes);
     const result = isRecord(answer["result"]) ? answer["result"]["structuredContent"] : undefined;
     if (!isRecord(result)) throw new Failure<HarnessCode>("missing_mcp_result");
     const output = result["output"] ?? {};
@@ -148,6 +149,12 @@ export class Operator {
     });
     return answer.body;
   }
+}
+
+function objectIn(bytes: Uint8Array): Fields {
+  const value = parseJson(bytes);
+  if (!isRecord(value)) throw new Failure<HarnessCode>("http_result_not_json");
+  return value;
 }
 
 /** True for a fault of the connection, which a caller that waits for readiness may try again. */

@@ -2,7 +2,7 @@
 import type { Environment } from "../base/environment.ts";
 import type { ProcessGroup } from "../base/process-group.ts";
 import type { Secret } from "../base/secret.ts";
-import type { ReportFacts } from "../contract/report.ts";
+import type { PrintedSecret, ReportFacts } from "../contract/report.ts";
 import type { Canary } from "./canaries.ts";
 import type { CensusRecord } from "./census-record.ts";
 import type { Fixture } from "./fixture.ts";
@@ -27,7 +27,10 @@ export interface AcceptOptions {
   readonly timeoutS: number;
   readonly hostJobId: string | null;
   readonly misbehave: { readonly [seat in "consumer" | "agent" | "server" | "runner"]?: string | undefined };
-  readonly program: { readonly version: string; readonly commit: string };
+  /** The one stage to run, for calibration. What is left out stays unproven, so such a run never passes. */
+  readonly only?: "consumer" | "managed" | undefined;
+  /** `sha256` where it was read already. */
+  readonly program: { readonly version: string; readonly commit: string; readonly sha256?: string | undefined };
   readonly environment: Environment;
   readonly stateFolder: string;
 }
@@ -61,6 +64,8 @@ export interface Run {
   operator: Operator | null;
   consumerToken: string;
   consumer: ProcessGroup | null;
+  /** Where a credential of this run was seen in what a program printed or answered. */
+  readonly printed: PrintedSecret[];
   /** Set when clean-up begins: a stage that was left behind in the middle starts nothing more. */
   closing: boolean;
   /** Told when a stage begins; for those who watch. */

@@ -61,11 +61,11 @@ export function planSeats(options: AcceptOptions, python: string | null): SeatPl
   return {
     server:
       binDir === undefined
-        ? selfCommand(["server", ...bad(misbehave.server)])
+        ? selfCommand(misbehave.server === undefined ? ["server"] : ["standin", "plane", ...bad(misbehave.server)])
         : { command: join(binDir, "webcodex-server"), args: [] },
     runner:
       binDir === undefined
-        ? selfCommand(["runner", ...bad(misbehave.runner)])
+        ? selfCommand(misbehave.runner === undefined ? ["runner"] : ["standin", "runner", ...bad(misbehave.runner)])
         : { command: join(binDir, "webcodex-runner"), args: [] },
     consumer:
       codexPath === undefined
@@ -92,7 +92,7 @@ export async function describeSeats(
   env: Record<string, string>,
 ): Promise<{ seats: Seats; binaries: Record<string, unknown>; codex: unknown; adapter: unknown }> {
   const { binDir, codexPath, program } = options;
-  const self = { version: program.version, path: executablePath(), sha256: executableDigest() };
+  const self = { version: program.version, path: executablePath(), sha256: program.sha256 ?? executableDigest() };
   const probe = async (file: string) => ({
     path: file,
     version: await programVersion(file, env, options.outputDir),
@@ -104,11 +104,7 @@ export async function describeSeats(
   const codex = codexPath === undefined ? self : await probe(codexPath);
   const adapter = adapterSeat(options, self);
   const seats: Seats = {
-    control_plane: {
-      kind: binDir === undefined ? "embedded" : "real",
-      name: binDir === undefined ? "proctor-server" : "webcodex-server",
-      ...server,
-    },
+    control_plane: { ...controlPlane(options), ...server },
     consumer: {
       kind: codexPath === undefined ? "standin" : "real",
       name: codexPath === undefined ? "proctor-standin-exec" : "codex",
@@ -123,6 +119,14 @@ export async function describeSeats(
     codex: { path: codex.path, version: codex.version },
     adapter: { name: adapter.name, version: adapter.version, script: adapter.path, script_sha256: adapter.sha256 },
   };
+}
+
+/** A control plane with one thing wrong is a stand-in, whichever of its two programs it is. */
+function controlPlane({ binDir, misbehave }: AcceptOptions): Pick<Seat, "kind" | "name"> {
+  if (binDir !== undefined) return { kind: "real", name: "webcodex-server" };
+  if (misbehave.server !== undefined) return { kind: "standin", name: "proctor-standin-plane" };
+  if (misbehave.runner !== undefined) return { kind: "standin", name: "proctor-standin-runner" };
+  return { kind: "embedded", name: "proctor-server" };
 }
 
 /** One short line within its time, or a refusal. */

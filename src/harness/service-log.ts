@@ -4,6 +4,7 @@ import { basename } from "node:path";
 import { type DiagnosticCategory, type DiagnosticCounts, diagnosticNeedles } from "../base/diagnostics.ts";
 import { removeIfPresent } from "../base/private-files.ts";
 import { harnessLimits } from "./limits.ts";
+import { notePrinted, type PrintedWatch } from "./printed.ts";
 
 export interface ServiceLogSummary {
   readonly log: string;
@@ -18,7 +19,7 @@ export interface ServiceLogSummary {
 }
 
 /** Reads at most the limit, without following a link, then removes the raw bytes whatever happened. */
-export function summarizeAndRemoveLog(path: string): ServiceLogSummary {
+export function summarizeAndRemoveLog(path: string, watch?: PrintedWatch): ServiceLogSummary {
   const limit = harnessLimits.serviceLogBytes;
   return {
     log: basename(path),
@@ -26,12 +27,15 @@ export function summarizeAndRemoveLog(path: string): ServiceLogSummary {
     limit_bytes: limit,
     truncated: false,
     categories: {},
-    ...readSummary(path, limit),
+    ...readSummary(path, { limit, watch }),
     ...remove(path),
   };
 }
 
-function readSummary(path: string, limit: number): Partial<ServiceLogSummary> {
+function readSummary(
+  path: string,
+  { limit, watch }: { readonly limit: number; readonly watch: PrintedWatch | undefined },
+): Partial<ServiceLogSummary> {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -47,6 +51,8 @@ function readSummary(path: string, limit: number): Partial<ServiceLogSummary> {
       if (count === 0) break;
       at += count;
     }
+    const channel = basename(path).startsWith("webcodex-runner") ? "runner_log" : "server_log";
+    if (watch !== undefined) notePrinted(watch, channel, buffer.subarray(0, at));
     const categories = occurrences(buffer.subarray(0, at).toString("latin1").toLowerCase());
     return { bytes_inspected: at, truncated: size > at, categories };
   } catch (error) {

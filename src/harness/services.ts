@@ -9,6 +9,7 @@ import { type ProcessGroup, startGroup } from "../base/process-group.ts";
 import type { HarnessCode } from "./codes.ts";
 import { harnessLimits } from "./limits.ts";
 import { isTransportFault, Operator } from "./operator.ts";
+import { notePrinted } from "./printed.ts";
 import type { Run } from "./run.ts";
 import type { Program } from "./seats.ts";
 
@@ -105,7 +106,12 @@ export function operatorOf(run: Run): Operator {
 }
 
 function newOperator(run: Run): Operator {
-  return new Operator({ url: run.services.url, httpTimeoutMs: run.limits.httpTimeoutMs, book: run.book });
+  return new Operator({
+    url: run.services.url,
+    httpTimeoutMs: run.limits.httpTimeoutMs,
+    book: run.book,
+    answered: (tool, answer) => notePrinted(run, `answer_of_${tool}`.slice(0, 200), answer),
+  });
 }
 
 async function isReady(run: Run, operator: Operator, project: string | null): Promise<boolean> {

@@ -53,12 +53,16 @@ export function requiredAdapterVersion(seats: Seats | undefined): string {
 }
 
 /** Every rule about the relay's file. */
-export function judgeAudit(facts: AuditFacts | null, seats: Seats | undefined): Rule[] {
+export function judgeAudit(
+  facts: AuditFacts | null,
+  seats: Seats | undefined,
+  runsAdmitted: number | null | undefined = null,
+): Rule[] {
   if (facts === null) {
     const missing = ended(names.whole, "audit_missing", "no readable file");
     return [missing, ...[names.prompt, names.config, names.later, names.version].map(notReached)];
   }
-  return [wholeRule(facts), promptRule(facts), ...configRules(facts), versionRule(facts, seats)];
+  return [wholeRule(facts), promptRule(facts, runsAdmitted ?? 1), ...configRules(facts), versionRule(facts, seats)];
 }
 
 function configOf(value: unknown): Record<string, string | boolean> {
@@ -91,12 +95,13 @@ function wholeRule(facts: AuditFacts): Rule {
   return facts.audit_limit ? ended(names.whole, "audit_incomplete", fact) : passed(names.whole, `${fact}, chain whole`);
 }
 
-function promptRule(facts: AuditFacts): Rule {
+/** A runner that was given more than one run did as it was told; with one run, what went out twice is its own doing. */
+function promptRule(facts: AuditFacts, runsAdmitted: number): Rule {
   const fact = `${facts.prompts.length} prompts, ${facts.adapter_processes} adapter processes`;
   if (facts.prompts.length === 1 && facts.adapter_processes === 1) return passed(names.prompt, fact);
-  return facts.audit_limit
-    ? ended(names.prompt, "audit_incomplete", fact)
-    : ended(names.prompt, "managed_prompt_redispatched", fact);
+  if (facts.audit_limit) return ended(names.prompt, "audit_incomplete", fact);
+  const rule = ended(names.prompt, "managed_prompt_redispatched", fact);
+  return runsAdmitted > 1 ? { ...rule, party: "server" } : rule;
 }
 
 function configRules(facts: AuditFacts): Rule[] {

@@ -29,11 +29,15 @@ export function judgeConsumer(facts: ConsumerFacts | null): Rule[] {
   const reads = completedCalls(facts.frames).flatMap((frame) => frame.call?.items ?? []).length;
   return [
     lifecycleRule(names.before, facts.lifecycle_before),
-    look(names.process, processCode(facts), `${facts.ended}, status ${facts.exit_code ?? facts.signal ?? "unknown"}`),
+    look(
+      names.process,
+      processCode(facts) ?? leftCode(facts),
+      `${facts.ended}, status ${facts.exit_code ?? facts.signal ?? "unknown"}`,
+    ),
     look(names.stream, streamCode(facts), `${facts.frames.length} events kept`),
     look(names.activity, activityCode(facts.frames), `${facts.frames.length} events, looked at one by one`),
     look(names.turn, turnCode(facts.frames), "last word about a turn in the stream"),
-    look(names.reads, readsCode(facts), `${reads} files in completed calls`),
+    blamed(look(names.reads, readsCode(facts), `${reads} files in completed calls`), facts),
     servedRule(facts, seen),
     look(names.answer, answerCode(facts.frames), "last message against the values on disk"),
     fixtureRule(facts),
@@ -46,6 +50,11 @@ export function processCode(facts: Pick<ConsumerFacts, "ended" | "exit_code">): 
   if (facts.ended === "deadline") return "consumer_deadline";
   if (facts.ended === "output_limit") return "consumer_output_limit";
   return facts.exit_code === 0 ? null : "consumer_process_failed";
+}
+
+/** What it started has to end with it. */
+export function leftCode(facts: Pick<ConsumerFacts, "left_processes">): JudgeCode | null {
+  return (facts.left_processes ?? 0) > 0 ? "consumer_left_process" : null;
 }
 
 /** Whether the log could be read as lines of objects, whole. */
@@ -148,10 +157,24 @@ function itemCode(item: Call["items"][number], expected: ConsumerFacts["expected
   return item.text_sha256 === expected.files[item.path] ? null : "consumer_tool_result_mismatch";
 }
 
+/** Other bytes than those on disk that the server itself says it served are the server's doing. */
+function blamed(rule: Rule, facts: ConsumerFacts): Rule {
+  if (rule.code !== "consumer_tool_result_mismatch") return rule;
+  const wrong = completedCalls(facts.frames)
+    .flatMap((frame) => frame.call?.items ?? [])
+    .filter((item) => item.path !== null && item.text_sha256 !== facts.expected.files[item.path]);
+  const served = (item: (typeof wrong)[number]) =>
+    (facts.receipts ?? []).some((row) => row.path === item.path && row.text_sha256 === item.text_sha256);
+  return wrong.every(served) ? { ...rule, party: "server" } : rule;
+}
+
 function servedRule(facts: ConsumerFacts, seen: boolean): Rule {
   if (!seen) return notReached(names.served);
   if (facts.receipts === null) return notApplicable(names.served, "this control plane keeps no receipts");
   const fact = `${facts.receipts.length} reads served, as the server wrote them down`;
+  // A server that keeps no right receipt of our own read cannot speak for or against the consumer's.
+  if (facts.control_receipt === "missing" || facts.control_receipt === "wrong")
+    return ended(names.served, "server_receipts_not_kept", `the receipt of our own read was ${facts.control_receipt}`);
   const code = servedCode(facts);
   return code === null ? passed(names.served, fact) : ended(names.served, code, fact);
 }

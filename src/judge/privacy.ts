@@ -1,9 +1,11 @@
 // Judges the search for planted private text, and the modes of private files.
 import type { Canaries, Rule } from "../contract/report.ts";
+import type { JudgeCode } from "./codes.ts";
 import { ended, passed, type RuleName } from "./rule.ts";
 
 const names = {
   text: { rule: "privacy", where: "canaries.found" },
+  printed: { rule: "secrets_not_printed", where: "canaries.printed" },
   modes: { rule: "private_modes", where: "canaries.wrong_modes" },
 } as const satisfies Record<string, RuleName>;
 
@@ -32,14 +34,33 @@ export function judgePrivacy(canaries: Canaries | undefined): Rule[] {
   if (canaries === undefined || canaries.planted.length === 0 || canaries.scanned.length === 0)
     return [
       ended(names.text, "private_scan_missing", "nothing was planted or nothing was searched"),
+      printedRule(canaries),
       modesRule(canaries),
     ];
   const { planted, scanned, found } = canaries;
   const fact = `${planted.length} planted, ${scanned.length} files searched, ${found.length} found`;
   return [
     found.length === 0 ? passed(names.text, fact) : ended(names.text, "private_text_found", fact),
+    printedRule(canaries),
     modesRule(canaries),
   ];
+}
+
+const printers: ReadonlyArray<readonly [channel: RegExp, code: JudgeCode]> = [
+  [/^consumer_/, "consumer_printed_secret"],
+  [/^runner_log$/, "runner_printed_secret"],
+  // What an agent says reaches us as events of its run.
+  [/^answer_of_observe_coding_agent$/, "agent_printed_secret"],
+];
+
+/** A credential in what a program printed or answered; the first place it was seen in names the program. */
+function printedRule(canaries: Canaries | undefined): Rule {
+  const printed = canaries?.printed;
+  const [first] = printed ?? [];
+  if (printed === undefined || first === undefined)
+    return passed(names.printed, "no credential in what any program printed or answered");
+  const code = printers.find(([channel]) => channel.test(first.channel))?.[1] ?? "server_printed_secret";
+  return ended(names.printed, code, `${printed.length} times, first in ${first.channel}`);
 }
 
 function modesRule(canaries: Canaries | undefined): Rule {

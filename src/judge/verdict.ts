@@ -32,7 +32,7 @@ export function judgeReport(basis: VerdictBasis): Verdict {
     baseline!,
     ...judgeRecovery(facts.recovery),
     ...turn,
-    ...judgeAudit(facts.audit, basis.seats),
+    ...judgeAudit(facts.audit, basis.seats, facts.recovery?.runs_admitted),
     ...judgeManagedWork(facts.managed),
   ];
   const rules = [

@@ -179,7 +179,17 @@ test("left-overs: still visible is a failure, no census is incomplete, a folder 
 
 test("private text: found, not searched for, and modes", () => {
   const mark = { id: "prompt", file: "report.json", form: "hex" };
-  expect(judgePrivacy(canaries()).map((rule) => rule.outcome)).toEqual(["pass", "pass"]);
+  expect(judgePrivacy(canaries()).map((rule) => rule.outcome)).toEqual(["pass", "pass", "pass"]);
+  for (const [channel, code, party] of [
+    ["consumer_stdout", "consumer_printed_secret", "consumer"],
+    ["server_log", "server_printed_secret", "server"],
+    ["answer_of_list_goals", "server_printed_secret", "server"],
+    ["runner_log", "runner_printed_secret", "runner"],
+    ["answer_of_observe_coding_agent", "agent_printed_secret", "adapter"],
+  ] as const) {
+    const printed = judgePrivacy(canaries({ printed: [{ id: "operator-token", channel }] }))[1];
+    expect(printed).toMatchObject({ rule: "secrets_not_printed", outcome: "fail", code, party });
+  }
   expect(stageCode(judgePrivacy(canaries({ found: [mark] })))).toBe("private_text_found");
   expect(stageCode(judgePrivacy(canaries({ planted: [] })))).toBe("private_scan_missing");
   expect(stageCode(judgePrivacy(canaries({ scanned: [] })))).toBe("private_scan_missing");
