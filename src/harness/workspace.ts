@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type Environment, pickEnvironment } from "../base/environment.ts";
 import { Failure, systemCodeOf } from "../base/failure.ts";
-import { createPrivateFolder } from "../base/private-files.ts";
+import { createPrivateFile, createPrivateFolder } from "../base/private-files.ts";
 import type { HarnessCode } from "./codes.ts";
 
 export interface Workspace {
@@ -74,6 +74,8 @@ export function createWorkspace(root: string): Workspace {
   };
   createPrivateFolder(space.private);
   for (const folder of [space.home, space.codexHome, space.temp]) createPrivateFolder(folder);
+  // Evidence may be kept in a repository; the credentials beside it may not.
+  createPrivateFile(join(space.private, ".gitignore"), "*\n");
   return space;
 }
 

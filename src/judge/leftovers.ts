@@ -4,10 +4,16 @@ import { ended, passed, type RuleName } from "./rule.ts";
 
 const name = { rule: "leftovers", where: "census.still_visible" } as const satisfies RuleName;
 
-export function judgeLeftovers(census: Census | undefined): Rule {
+/** What clean-up itself saw end; false is said there for anything still visible. */
+const stops = ["consumer_group_stopped", "runner_stopped", "server_stopped"] as const;
+
+export function judgeLeftovers(census: Census | undefined, cleanup: Readonly<Record<string, unknown>> = {}): Rule {
   if (census === undefined) return ended(name, "leftover_unknown", "no census was taken");
   const { still_visible: visible, listening_ports: ports, litter } = census;
   const left = litter.filter((entry) => !entry.removed).length;
-  const fact = `${visible.length} processes, ${ports.length} ports, ${left} folders (${census.scope})`;
-  return visible.length + ports.length === 0 ? passed(name, fact) : ended(name, "leftover_processes", fact);
+  const lasting = stops.filter((stop) => cleanup[stop] === false);
+  const said = lasting.length === 0 ? "" : `, ${lasting.join(", ")}: no`;
+  const fact = `${visible.length} processes, ${ports.length} ports, ${left} folders (${census.scope})${said}`;
+  const none = visible.length + ports.length + lasting.length === 0;
+  return none ? passed(name, fact) : ended(name, "leftover_processes", fact);
 }

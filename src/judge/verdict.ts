@@ -18,6 +18,7 @@ export interface VerdictBasis {
   readonly seats?: Seats | undefined;
   readonly census?: Census | undefined;
   readonly canaries?: Canaries | undefined;
+  readonly cleanup?: Readonly<Record<string, unknown>> | undefined;
 }
 
 const noFacts: ReportFacts = { consumer: null, recovery: null, managed: null, audit: null };
@@ -42,7 +43,7 @@ export function judgeReport(basis: VerdictBasis): Verdict {
     ...stageRule("stage_managed", basis.managed.failure, managed),
     ...managed,
     ...judgePrivacy(basis.canaries),
-    judgeLeftovers(basis.census),
+    judgeLeftovers(basis.census, basis.cleanup),
   ];
   return { outcome: outcomeOf(rules), rules, not_proven: notProven(rules, basis) };
 }
@@ -92,11 +93,21 @@ function stageRule(rule: string, failure: string | undefined, explaining: readon
   return [{ rule, outcome: outcomeOfCode(failure), code: failure, party, fact, where }];
 }
 
-function notProven(rules: readonly Rule[], { seats, census }: VerdictBasis): string[] {
+function notProven(rules: readonly Rule[], { seats, census, facts }: VerdictBasis): string[] {
   const open = rules.filter((rule) => rule.outcome === "not_applicable").map((rule) => `${rule.rule}: ${rule.fact}`);
   const scripted = Object.entries(seats ?? {})
     .filter(([, seat]) => seat !== null && seat.kind !== "real")
     .map(([name, seat]) => `${name}: filled by ${seat?.name}; nothing is shown about another program`);
   const scope = census?.scope === "owned_group_only" ? ["processes that left their own group were not looked for"] : [];
-  return [...open, ...scripted, ...scope, "lease expiry and a restart of the runner were not part of this run"];
+  const outage =
+    facts?.recovery?.phase_before_disconnect === "in_flight"
+      ? ["the run was seen in flight before the outage; that it stayed active all through it is not shown"]
+      : [];
+  return [
+    ...open,
+    ...scripted,
+    ...scope,
+    ...outage,
+    "lease expiry and a restart of the runner were not part of this run",
+  ];
 }

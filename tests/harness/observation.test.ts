@@ -54,7 +54,7 @@ async function codeAfter(answers: readonly Answer[], options?: Parameters<typeof
   );
 }
 
-test("observeBeforeRestart() waits for execution that began, running alone is not enough (H165 H173)", async () => {
+test("observeBeforeRestart() waits for execution that began, running alone is not enough (H165 H173 O035 O039)", async () => {
   const client = ports([
     answer("starting", "not_started", { observation_token: "a" }),
     answer("running", "not_started", { observation_token: "b" }),
@@ -73,7 +73,7 @@ test("observeBeforeRestart() waits for execution that began, running alone is no
   expect(client.storedCounts).toEqual([1, 2, 3]);
 });
 
-test("observeBeforeRestart() names each place a run can stand (H171 H172 H174)", async () => {
+test("observeBeforeRestart() names each place a run can stand (H171 H172 H174 O037 O038)", async () => {
   expect(await codeBefore([answer("running", "outcome_unknown")])).toBe("outcome_unknown");
   expect(await codeBefore([answer("failed", "outcome_unknown")])).toBe("outcome_unknown");
   expect(await codeBefore([answer("failed", "not_started")])).toBe("before_prompt");
@@ -81,7 +81,7 @@ test("observeBeforeRestart() names each place a run can stand (H171 H172 H174)",
   expect(await codeBefore([answer("waiting_permission", "started")])).toBe("waiting_permission");
 });
 
-test("observeBeforeRestart() refuses another run, unknown states and lost history (H166 H167 H168)", async () => {
+test("observeBeforeRestart() refuses another run, unknown states and lost history (H166 H167 H168 O036 O040)", async () => {
   expect(await codeBefore([answer("running", "started", { run_id: "run-2" })])).toBe("recovery_observed_wrong_run");
   expect(await codeBefore([answer("sleeping", "started")])).toBe("recovery_execution_state_missing");
   expect(await codeBefore([answer("running", "maybe")])).toBe("recovery_execution_state_missing");
@@ -101,7 +101,7 @@ test("observeBeforeRestart() needs a token to go on (H175)", async () => {
     );
 });
 
-test("observeBeforeRestart() ends at the deadline before a request and after a stored answer (H163)", async () => {
+test("observeBeforeRestart() ends at the deadline before a request and after a stored answer (H163 O041)", async () => {
   expect(await codeBefore([answer("starting", "not_started")])).toBe("recovery_observation_deadline");
 
   const late = ports([answer("running", "started")], { everyMs: 30_000 });
@@ -115,7 +115,7 @@ test("observeBeforeRestart() says that the runner ended (H164)", async () => {
   );
 });
 
-test("observeAfterRestart() starts without a token and ends only when nothing waits (H183 H186)", async () => {
+test("observeAfterRestart() starts without a token and ends only when nothing waits (H183 H186 O038 O039)", async () => {
   const client = ports([
     answer("running", "started", { observation_token: "n" }),
     answer("completed", "completed", { has_more: true, observation_token: "o" }),
@@ -132,7 +132,7 @@ test("observeAfterRestart() starts without a token and ends only when nothing wa
   ]);
 });
 
-test("observeAfterRestart() keeps its codes for deadline, runner, run and history (H184 H185)", async () => {
+test("observeAfterRestart() keeps its codes for deadline, runner, run and history (H184 H185 O036 O040 O041)", async () => {
   expect(await codeAfter([answer("running", "started")], { everyMs: 10_000 })).toBe("managed_observation_deadline");
   expect(await codeAfter([answer("running", "started")], { runner: () => false })).toBe("runner_exited_during_run");
   expect(await codeAfter([answer("running", "started", { run_id: "x" })])).toBe("recovery_observed_wrong_run");

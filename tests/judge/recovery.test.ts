@@ -87,7 +87,7 @@ test("H164 H178 H185: a runner that ended, by the moment it did", () => {
   expect(codeOf({ observations: [step(), { ...lastStep, history_lost: true }] })).toBe("managed_event_history_lost");
 });
 
-test("H181 H182 H187: task, attempt and run keep their ids, in both reconciliations", () => {
+test("H181 H182 H187 O036: task, attempt and run keep their ids, in both reconciliations", () => {
   const bound = { task_id: "task_1", attempt_id: "attempt_1", run_id: "run_1" };
   expect(codeOf({ task_id_after_restart: "task_2" })).toBe("server_restart_changed_task");
   for (const key of ["task_id", "attempt_id", "run_id"] as const) {
@@ -97,7 +97,7 @@ test("H181 H182 H187: task, attempt and run keep their ids, in both reconciliati
   }
 });
 
-test("H176 H204: every phase but in_flight leaves the outage unproven, and is incomplete", () => {
+test("H176 H204 O037 O038: every phase but in_flight leaves the outage unproven, and is incomplete", () => {
   for (const [phase, state, execution_state] of [
     ["terminal", "completed", "completed"],
     ["before_prompt", "failed", "not_started"],
