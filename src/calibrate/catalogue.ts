@@ -14,6 +14,9 @@ export interface BadSubject {
   readonly misbehaviour: string;
   readonly code: JudgeCode | (string & {});
   readonly party: Party;
+  /** The one stage that can matter; a run without the other can be refused, but never pass. */
+  readonly only: NonNullable<Subject["only"]>;
+  readonly limits: Subject["limits"];
 }
 export interface HonestSubject {
   readonly kind: "honest";
@@ -23,8 +26,12 @@ export interface HonestSubject {
 }
 export type CatalogueSubject = BadSubject | HonestSubject;
 
-/** [misbehaviour, code] of a seat; a third word names another party than the seat's own. */
-export type BadRow = readonly [misbehaviour: string, code: BadSubject["code"], party?: Party];
+/** [misbehaviour, code] of a seat, and where it differs from the others of its seat. */
+export type BadRow = readonly [
+  misbehaviour: string,
+  code: BadSubject["code"],
+  more?: { readonly only?: BadSubject["only"]; readonly limits?: Subject["limits"] },
+];
 
 const seatParty: Readonly<Record<SeatName, Party>> = {
   consumer: "consumer",
@@ -47,9 +54,17 @@ const honestRows: Readonly<Record<SeatName, readonly string[]>> = {
     "honest-fenced",
     "honest-two-calls",
   ],
-  agent: ["honest-slow", "honest-chatty", "honest-odd-frames", "honest-line-separators", "honest-split-chunks"],
-  server: ["honest-slow"],
-  runner: [],
+  agent: [
+    "honest-slow",
+    "honest-chatty",
+    "honest-odd-frames",
+    "honest-line-separators",
+    "honest-split-chunks",
+    "honest-recovered-retries",
+    "honest-huge-output",
+  ],
+  server: ["honest-slow", "honest-late", "honest-odd-answers", "honest-split-chunks"],
+  runner: ["honest-slow", "honest-odd-frames"],
 };
 
 /** The whole catalogue; ids are `<seat>-<misbehaviour>`. */
@@ -62,32 +77,38 @@ export const catalogue: readonly CatalogueSubject[] = [
 ];
 
 /** What the subject's own process is told: the one misbehaviour, and limits small enough for a hanging subject. */
-export function subjectFile(subject: CatalogueSubject): Subject {
+export function subjectFile(subject: CatalogueSubject, executableSha256?: string): Subject {
   return {
     id: subject.id,
     misbehave: { [subject.seat]: subject.misbehaviour },
+    ...(executableSha256 === undefined ? {} : { executableSha256 }),
+    ...(subject.kind === "bad" ? { only: subject.only } : {}),
     limits: {
-      consumerDeadlineMs: 15_000,
-      observationDeadlineMs: 15_000,
+      // Wide enough for a loaded machine; what hangs on purpose has shorter ones of its own.
+      consumerDeadlineMs: 60_000,
+      observationDeadlineMs: 60_000,
       recoveryExtraMs: 5_000,
-      httpTimeoutMs: 10_000,
-      readinessMs: 15_000,
-      testRunMs: 15_000,
-      stopTermMs: 2_000,
+      httpTimeoutMs: 40_000,
+      readinessMs: 40_000,
+      testRunMs: 30_000,
+      stopTermMs: 5_000,
       stopKillMs: 2_000,
       cancelWaitMs: 3_000,
+      ...(subject.kind === "bad" ? subject.limits : {}),
     },
   };
 }
 
 function badOf(seat: SeatName, rows: readonly BadRow[]): BadSubject[] {
-  return rows.map(([misbehaviour, code, party = seatParty[seat]]) => ({
+  return rows.map(([misbehaviour, code, { only, limits = {} } = {}]) => ({
     kind: "bad",
     id: `${seat}-${misbehaviour}`,
     seat,
     misbehaviour,
     code,
-    party,
+    party: seatParty[seat],
+    only: only ?? (seat === "consumer" ? "consumer" : "managed"),
+    limits,
   }));
 }
 

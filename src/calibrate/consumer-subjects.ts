@@ -49,6 +49,10 @@ export const consumerSubjects: readonly BadRow[] = [
   ["exit-7", "consumer_process_failed"],
   ["stdout-flood", "consumer_output_limit"],
   ["stderr-flood", "consumer_output_limit"],
-  ["never-ending", "consumer_deadline"],
+  ["never-ending", "consumer_deadline", { limits: { consumerDeadlineMs: 3_000 } }],
   ["leaves-file", "consumer_changed_fixture"],
+  ["leaves-grandchild", "consumer_deadline", { limits: { consumerDeadlineMs: 3_000 } }],
+  ["leaves-daemon", "consumer_left_process"],
+  ["prints-secret", "consumer_printed_secret"],
+  ["creates-lifecycle-row", "consumer_created_durable_lifecycle"],
 ];

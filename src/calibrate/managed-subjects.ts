@@ -21,29 +21,46 @@ const agent: readonly BadRow[] = [
   ["no-activity", "managed_normalized_activity_missing"],
   ["no-message", "managed_normalized_activity_missing"],
   ["exits-before-prompt", "managed_turn_not_completed"],
-  ["exits-after-prompt", "managed_turn_not_completed"],
+  ["exits-after-prompt", "managed_outcome_uncertain"],
   ["stops-early", "managed_turn_not_completed"],
-  ["hangs", "managed_observation_deadline"],
+  ["hangs", "managed_observation_deadline", { limits: { observationDeadlineMs: 6_000, recoveryExtraMs: 1_000 } }],
   ["frame-over-limit", "adapter_frame_limit"],
-  ["finishes-before-restart", "in_flight_restart_not_observed"],
+  ["prints-secret", "agent_printed_secret"],
 ];
+
+const consumer = { only: "consumer" } as const;
+/** A wait that ends with a refusal only when it is over. */
+const short = { limits: { readinessMs: 8_000, observationDeadlineMs: 6_000 } } as const;
 
 const server: readonly BadRow[] = [
   ["loses-history", "managed_event_history_lost"],
   ["changes-task-id", "server_restart_changed_task"],
   ["changes-attempt-id", "recovery_changed_execution_identity"],
   ["changes-run-id", "recovery_changed_execution_identity"],
+  ["changes-run-id-at-the-end", "recovery_changed_execution_identity"],
+  ["forgets-task-after-restart", "tool_read_agent_task_agent_task_not_found"],
+  ["forgets-binding-after-restart", "tool_reconcile_agent_task_coding_run_agent_task_coding_run_not_found"],
+  ["empty-store-after-restart", "service_not_ready", short],
+  ["stays-away-after-restart", "service_ended_before_ready"],
+  ["dies-after-restart", "http_unreachable"],
   ["new-run-on-replay", "binding_replay_changed_run"],
+  ["redispatches-on-replay", "managed_prompt_redispatched"],
+  ["refuses-the-start", "tool_start_agent_task_coding_run_coding_agent_capacity_full"],
+  ["binds-no-run", "tool_answer_incomplete"],
   ["wrong-run-observed", "recovery_observed_wrong_run"],
-  ["running-without-execution", "recovery_observation_deadline"],
+  ["running-without-execution", "recovery_observation_deadline", short],
   ["unknown-state", "recovery_execution_state_missing"],
   ["no-token", "recovery_observation_token_missing"],
   ["says-completed", "managed_turn_not_completed"],
   ["answers-html", "http_result_not_json"],
-  ["answers-slowly", "http_timeout"],
-  ["empty-store-after-restart", "tool_read_agent_task_not_found"],
-  ["creates-lifecycle-row", "consumer_created_durable_lifecycle", "consumer"],
-  ["inventory-without-list", "lifecycle_inventory_shape"],
+  ["answers-half", "http_result_not_json"],
+  ["answers-too-much", "http_result_limit"],
+  ["answers-slowly", "http_timeout", { limits: { httpTimeoutMs: 3_000 } }],
+  ["inventory-without-list", "lifecycle_inventory_shape", consumer],
+  ["no-receipts", "server_receipts_not_kept", consumer],
+  ["wrong-receipts", "server_receipts_not_kept", consumer],
+  ["serves-other-bytes", "consumer_tool_result_mismatch", consumer],
+  ["prints-secret", "server_printed_secret"],
 ];
 
 const runner: readonly BadRow[] = [
@@ -52,6 +69,7 @@ const runner: readonly BadRow[] = [
   ["starts-adapter-twice", "managed_prompt_redispatched"],
   ["dies-before-restart", "runner_exited_before_restart"],
   ["dies-during-run", "runner_exited_during_run"],
+  ["prints-secret", "runner_printed_secret"],
 ];
 
 export const managedSubjects = { agent, server, runner } as const;

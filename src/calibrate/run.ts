@@ -16,6 +16,8 @@ export interface CalibrationOptions {
   /** The words that start this executable with further arguments. */
   readonly self: (args: readonly string[]) => { readonly command: string; readonly args: readonly string[] };
   readonly environment: Readonly<Record<string, string>>;
+  /** Digest of this executable, when the caller has read it. */
+  readonly executableSha256?: string | undefined;
   /** An existing private folder; every run gets a folder of its own in it. */
   readonly folder: string;
   readonly only?: string | undefined;
@@ -112,7 +114,7 @@ async function runSubject(
   mkdirSync(folder, { mode: 0o700 });
   const file = join(folder, "subject.json");
   const output = join(folder, "run");
-  writePrivateJson(file, subjectFile(subject));
+  writePrivateJson(file, subjectFile(subject, options.executableSha256));
   await runProgram({
     ...options.self(["accept", "--subject", file, "--output-dir", output, "--json"]),
     cwd: folder,

@@ -1,9 +1,10 @@
 // `proctor calibrate`: prove the judge. Every known-bad subject has to be refused with its own code, every honest passed.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { sha256FileHex } from "../base/bytes.ts";
 import { pickEnvironment } from "../base/environment.ts";
-import { processEnvironment, selfCommand } from "../base/self.ts";
+import { executablePath, processEnvironment, selfCommand } from "../base/self.ts";
 import { endDeadRunsAndTell } from "./dead-runs.ts";
 import { exitNumbers } from "./exit-numbers.ts";
 import { printResult, tell } from "./result.ts";
@@ -36,7 +37,8 @@ export default defineStrictCommand({
     try {
       const calibration = await calibrate({
         self: selfCommand,
-        environment: pickEnvironment(processEnvironment(), passedOn),
+        environment: await subjectEnvironment(),
+        executableSha256: sha256FileHex(executablePath()),
         folder,
         only: args.only,
         honestTimes: args["honest-times"] === undefined ? undefined : Number(args["honest-times"]),
@@ -51,3 +53,11 @@ export default defineStrictCommand({
     }
   },
 });
+
+/** The interpreter's own folder comes first: finding it anew would cost each subject more than its judgement. */
+async function subjectEnvironment(): Promise<Record<string, string>> {
+  const env = pickEnvironment(processEnvironment(), passedOn);
+  const { findPython } = await import("../harness/fixture.ts");
+  const python = await findPython(env.PATH ?? "", "/");
+  return python === null ? env : { ...env, PATH: `${dirname(python)}:${env.PATH}` };
+}

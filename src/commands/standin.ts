@@ -4,7 +4,7 @@ import { defineStrictCommand } from "./strict-command.ts";
 export default defineStrictCommand({
   meta: {
     name: "standin",
-    description: "Scripted stand-ins for the consumer, the ACP agent, the app-server and the model.",
+    description: "Scripted stand-ins for every seat, each able to be bad in one way on purpose.",
     examples: ["proctor standin agent", "proctor standin list", "proctor standin model --scenario acceptance-python"],
   },
   words: {
@@ -12,6 +12,9 @@ export default defineStrictCommand({
     "app-server": () => import("./standin-app-server.ts"),
     exec: () => import("./standin-exec.ts"),
     model: () => import("./standin-model.ts"),
+    pipe: () => import("./standin-pipe.ts"),
+    plane: () => import("./standin-plane.ts"),
+    runner: () => import("./standin-runner.ts"),
     list: () => import("./standin-list.ts"),
   },
 });

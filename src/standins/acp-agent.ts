@@ -6,6 +6,7 @@ import { isRecord, parseJson } from "../base/json.ts";
 import { LineSplitter } from "../base/lines.ts";
 import type { AgentMisbehaviour } from "./agent-misbehaviours.ts";
 import { editProject, languageOf, runTests, type TestRunOptions } from "./agent-work.ts";
+import { recoveryFile } from "./exec-mischief.ts";
 import { standinLimits } from "./limits.ts";
 
 export interface AgentOptions extends Omit<TestRunOptions, "folder"> {
@@ -118,6 +119,9 @@ class Agent {
       title: "Reading the tests",
       status: "completed",
     });
+    if (name === "prints-secret") this.#talk(`the token is ${recoveryFile(this.#folder).operator_token}`);
+    if (name === "honest-huge-output") for (let at = 0; at < 4; at++) this.#talk("x".repeat(700 * 1024));
+    if (name === "honest-recovered-retries") this.#retries();
     if (name === "asks-permission") this.#askPermission();
     if (name === "frame-over-limit") this.#talk("x".repeat(standinLimits.maxFrameBytes));
     if (name === "exits-after-prompt") this.#options.exit(3);
@@ -156,11 +160,22 @@ class Agent {
   }
 
   async #hold(): Promise<void> {
-    if (this.#name === "finishes-before-restart") return;
     const { gate, paceMs } = this.#options;
     const opened = () => this.#cancelled || (gate !== null && existsSync(gate));
     await holdsWithin(opened, { withinMs: gate === null ? paceMs : standinLimits.gateMs });
     if (this.#name === "honest-slow") await Bun.sleep(1_000);
+  }
+
+  #retries(): void {
+    for (const status of ["failed", "failed", "completed"])
+      this.#activity({
+        sessionUpdate: "tool_call",
+        toolCallId: `retry-${status}`,
+        kind: "read",
+        title: "Again",
+        status,
+      });
+    this.#talk("Reconnecting... 2/5 (stream disconnected). Connected again.");
   }
 
   #askPermission(): void {

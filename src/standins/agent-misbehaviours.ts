@@ -25,12 +25,14 @@ export const agentMisbehaviours = {
   "stops-early": "ends the turn with max_tokens",
   hangs: "never ends the turn and ignores the cancel",
   "frame-over-limit": "writes a frame of more than 2 MiB",
-  "finishes-before-restart": "does not wait for the gate",
+  "prints-secret": "takes the operator's token from the run's folder and says it",
   honest: "honest",
   "honest-slow": "honest: takes a second longer",
   "honest-chatty": "honest: 100 messages and thoughts",
   "honest-odd-frames": "honest: legal notifications nobody asked for",
   "honest-line-separators": "honest: U+2028, U+2029 and U+0085 inside texts",
+  "honest-recovered-retries": "honest: tells of failed steps it then repeats well",
+  "honest-huge-output": "honest: frames of 700 KiB, under every limit",
   "honest-split-chunks": "honest: writes its bytes in small pieces",
 } as const;
 export type AgentMisbehaviour = keyof typeof agentMisbehaviours;

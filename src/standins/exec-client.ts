@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { Secret } from "../base/secret.ts";
 import { type Errand, type McpTarget, readErrand } from "./exec-argv.ts";
 import { type ExecMisbehaviour, forbiddenOf, preambleOf } from "./exec-misbehaviours.ts";
+import { createLifecycleRow, leaveBehind } from "./exec-mischief.ts";
 import { answerText, forgedResult, readArguments, shownArguments, shownResult } from "./exec-receipt.ts";
 import { McpCaller } from "./mcp-caller.ts";
 
@@ -49,6 +50,9 @@ class ExecTurn {
     const texts = forbidden?.phase === "instead" ? this.#fromDisk() : await this.#read();
     if (forbidden?.phase === "after") this.#item(forbidden.item);
     if (name === "shell-never-completed") this.#event("item.started", { type: "command_execution", command: "ls" });
+    if (name === "leaves-grandchild" || name === "leaves-daemon") leaveBehind(name === "leaves-daemon");
+    if (name === "creates-lifecycle-row") await createLifecycleRow(this.#options.folder);
+    if (name === "prints-secret") this.#printSecret();
     if (name === "leaves-file") writeFileSync(`${this.#options.folder}/notes.txt`, "left here\n");
     if (name !== "no-message") this.#item({ type: "agent_message", text: answerText(name, texts.values()) });
     return await this.#end();
@@ -72,12 +76,21 @@ class ExecTurn {
     return name === "exit-7" ? 7 : 0;
   }
 
+  #printSecret(): void {
+    const { token, complain } = this.#options;
+    token.exposeText((text) => {
+      this.#item({ type: "agent_message", text: `the token is ${text}` });
+      complain(`the token is ${text}\n`);
+    });
+  }
+
   #preamble(): void {
     if (this.#name === "honest-recovered-retries") {
       for (const at of [1, 2]) this.#line({ type: "error", message: `Reconnecting... ${at}/5 (stream disconnected)` });
     }
     if (this.#name === "honest-odd-frames") this.#line({ type: "turn.progress", percent: 10 });
     for (const item of preambleOf(this.#name)) this.#item(item);
+    if (this.#name === "no-message") return;
     this.#item({ type: "agent_message", text: "Reading both files in one batch." });
   }
 

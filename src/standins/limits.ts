@@ -12,6 +12,14 @@ export const standinLimits = {
   maxTestOutputBytes: 1024 * 1024,
   /** How long a gated step waits for its file before it goes on without it. */
   gateMs: 60_000,
+  /** One line of the log of a program behind a stand-in. */
+  maxLogLineBytes: 65_536,
+  /** One frame of the runner link. */
+  maxLinkFrameBytes: 8 * 1024 * 1024,
+  /** How long the server behind a stand-in may take until it listens. */
+  innerReadyMs: 30_000,
+  /** The runner's configuration that a stand-in rewrites. */
+  maxConfigBytes: 131_072,
   /** A scenario file. */
   maxScenarioBytes: 1024 * 1024,
   /** One request body of the model endpoint. */

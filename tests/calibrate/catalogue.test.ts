@@ -6,6 +6,12 @@ import { catalogueMarkdown } from "../../src/calibrate/table.ts";
 import { Subject } from "../../src/contract/subject.ts";
 import { judgeCodes, partyOf } from "../../src/judge/codes.ts";
 
+const moved = [
+  "agent-exits-after-prompt",
+  "server-says-completed",
+  "server-redispatches-on-replay",
+  "server-serves-other-bytes",
+];
 const bad = catalogue.filter((subject) => subject.kind === "bad");
 
 test("at least 60 bad subjects and some honest ones, each with an id of its own", () => {
@@ -18,10 +24,10 @@ test("every code is one a run can end with, and the blame agrees with the judges
   for (const subject of bad) {
     expect([
       subject.code,
-      Object.hasOwn(judgeCodes, subject.code) || /^(tool|http)_[a-z_]+$/.test(subject.code),
+      Object.hasOwn(judgeCodes, subject.code) || /^(tool|http|service)_[a-z_]+$/.test(subject.code),
     ]).toEqual([subject.code, true]);
-    // Two contradicting answers of the server share the seed's code with a turn that did not complete.
-    if (subject.id === "server-says-completed") continue;
+    // Further evidence moves the blame of these from the seat that showed them to the one that caused them.
+    if (moved.includes(subject.id)) continue;
     expect([subject.id, partyOf(subject.code)]).toEqual([subject.id, subject.party]);
   }
 });

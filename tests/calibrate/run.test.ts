@@ -2,20 +2,22 @@
 // small program that writes the report a run would have written.
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import type { CatalogueSubject } from "../../src/calibrate/catalogue.ts";
+import type { BadSubject, CatalogueSubject } from "../../src/calibrate/catalogue.ts";
 import { type CalibrationOptions, calibrate, weigh } from "../../src/calibrate/run.ts";
 import { calibrationText, resultLine } from "../../src/calibrate/table.ts";
 import type { Report } from "../../src/contract/report.ts";
 import { honestReport, withVerdict } from "../evidence/honest-report.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const subject: CatalogueSubject = {
+const subject: BadSubject = {
   kind: "bad",
   id: "consumer-exit-7",
   seat: "consumer",
   misbehaviour: "exit-7",
   code: "consumer_process_failed",
   party: "consumer",
+  only: "consumer",
+  limits: {},
 };
 
 function exitSeven(): Report {

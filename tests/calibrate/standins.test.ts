@@ -7,6 +7,8 @@ import { projectRoot } from "../support/binary.ts";
 const tables: ReadonlyArray<readonly [seat: SeatName, file: string, exported: string]> = [
   ["consumer", "src/standins/exec-misbehaviours.ts", "execMisbehaviours"],
   ["agent", "src/standins/agent-misbehaviours.ts", "agentMisbehaviours"],
+  ["server", "src/standins/plane-misbehaviours.ts", "planeMisbehaviours"],
+  ["runner", "src/standins/runner-misbehaviours.ts", "runnerMisbehaviours"],
 ];
 
 for (const [seat, file, exported] of tables)
