@@ -50,9 +50,17 @@ function hookLines(options: HostConfigOptions): HookLine[] {
   return lines;
 }
 
-/** Switches of the runtime that a project's settings could set are taken out before the program starts. */
 function hookCommand(binary: string, words: readonly string[]): string {
-  return ["/usr/bin/env", "-u", "BUN_OPTIONS", "-u", "BUN_BE_BUN", binary, "hook", ...words].map(shellQuoted).join(" ");
+  return hookWords(binary, words).map(shellQuoted).join(" ");
+}
+
+/**
+ * The words a host starts a hook with. Switches of the runtime that a project's settings could set are taken out, and
+ * its compiler is left off: a hook ends before compiled code could pay for itself.
+ */
+export function hookWords(binary: string, words: readonly string[]): string[] {
+  const runtime = ["-u", "BUN_OPTIONS", "-u", "BUN_BE_BUN", "BUN_JSC_useJIT=0"];
+  return ["/usr/bin/env", ...runtime, binary, "hook", ...words];
 }
 
 function requireAbsolute(path: string): string {
