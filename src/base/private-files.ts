@@ -50,12 +50,7 @@ export function createPrivateFolder(path: string): void {
   if (!posix) windowsPathPrivacy().makePrivate(path);
   else {
     // A umask may have taken bits from the mode; the folder is ours, so setting it on the descriptor is safe.
-    const fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    try {
-      fchmodSync(fd, 0o700);
-    } finally {
-      closeSync(fd);
-    }
+    withFolder(path, (fd) => fchmodSync(fd, 0o700));
   }
   checkPrivateFolder(path);
 }
@@ -145,10 +140,18 @@ function readUpTo(fd: number, maxBytes: number): Uint8Array {
   return kept.subarray(0, at);
 }
 
-/** Writes a file that did not exist, 0600, and returns once it and its name are on disk. */
+/** Writes a file that did not exist, 0600, and returns once it and its name are on disk; whole or not at all. */
 export function createPrivateFile(path: string, bytes: string | Uint8Array): void {
   const fd = openNew(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
-  writeSyncedAndClose(fd, bytes);
+  try {
+    writeSynced(fd, bytes);
+  } catch (error) {
+    // The name was free before, so what stands there is our own half.
+    removeIfPresent(path);
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
   syncFolder(parentOf(path));
 }
 
@@ -157,17 +160,26 @@ export function openPrivateLog(path: string): number {
   return openNew(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW);
 }
 
-/** Puts new content in place of the old in one step; a reader sees the one or the other. */
+/** Puts new content in place of the old in one step; a reader sees the one or the other. One writer at a time. */
 export function replacePrivateFile(path: string, bytes: string | Uint8Array): void {
   const temporary = `${path}.tmp`;
   removeDeadWriters(temporary);
   const fd = openNew(temporary, O_WRONLY | O_CREAT | O_EXCL | O_TRUNC | O_NOFOLLOW);
+  // Held open to the end, so that no other file can be given the same number.
+  const isOurs = (): boolean => {
+    const found = lstatSync(temporary, { throwIfNoEntry: false });
+    return !posix || found?.ino === fstatSync(fd).ino;
+  };
   try {
-    writeSyncedAndClose(fd, bytes);
+    writeSynced(fd, bytes);
+    // Callers take turns; should two ever not, the second has taken ours away and its half must not be put in place.
+    if (!isOurs()) throw new Failure("private_file_unwritable");
     renameSync(temporary, path);
   } catch (error) {
-    removeIfPresent(temporary);
+    if (isOurs()) removeIfPresent(temporary);
     throw error instanceof Failure ? error : new Failure("private_file_unwritable", { cause: error });
+  } finally {
+    closeSync(fd);
   }
   syncFolder(parentOf(path));
 }
@@ -198,12 +210,18 @@ export function removeIfPresent(path: string): boolean {
 
 /** Puts a folder's list of names on disk. */
 export function syncFolder(path: string): void {
-  if (!posix) return;
-  const fd = openSync(path, O_RDONLY | O_DIRECTORY);
+  if (posix) withFolder(path, fsyncSync, 0);
+}
+
+function withFolder(path: string, work: (fd: number) => void, noFollow = O_NOFOLLOW): void {
+  let fd: number | undefined;
   try {
-    fsyncSync(fd);
+    fd = openSync(path, O_RDONLY | O_DIRECTORY | noFollow);
+    work(fd);
+  } catch (error) {
+    throw new Failure("private_file_unwritable", { cause: error });
   } finally {
-    closeSync(fd);
+    if (fd !== undefined) closeSync(fd);
   }
 }
 
@@ -221,7 +239,7 @@ function openNew(path: string, flags: number): number {
   return fd;
 }
 
-function writeSyncedAndClose(fd: number, data: string | Uint8Array): void {
+function writeSynced(fd: number, data: string | Uint8Array): void {
   const bytes = typeof data === "string" ? utf8(data) : data;
   try {
     let at = 0;
@@ -229,8 +247,6 @@ function writeSyncedAndClose(fd: number, data: string | Uint8Array): void {
     fsyncSync(fd);
   } catch (error) {
     throw new Failure("private_file_unwritable", { cause: error });
-  } finally {
-    closeSync(fd);
   }
 }
 

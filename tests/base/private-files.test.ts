@@ -22,6 +22,7 @@ import {
   readRegularFile,
   removeIfPresent,
   replacePrivateFile,
+  syncFolder,
   writePrivateJson,
 } from "../../src/base/private-files.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -164,4 +165,41 @@ test("removeIfPresent() removes the link and not what it points to", async () =>
 
   expect([removeIfPresent(`${dir.path}/link`), removeIfPresent(`${dir.path}/link`)]).toEqual([true, false]);
   expect(readFileSync(`${dir.path}/victim`, "utf8")).toBe("kept");
+});
+
+/** Runs statements on the module in a process that may write files of 512 bytes and no more. */
+function withLittleRoom(folder: string, statements: string): string {
+  const source = `import * as files from ${JSON.stringify(`${import.meta.dir}/../../src/base/private-files.ts`)};
+    const tried = (work: () => void) => { try { work(); console.log("done"); } catch (error) { console.log(error.code); } };
+    ${statements}`;
+  writeFileSync(`${folder}.ts`, source);
+  const script = `trap "" XFSZ; ulimit -f 1; exec "$BUN" "$0"`;
+  const child = Bun.spawnSync(["sh", "-c", script, `${folder}.ts`], {
+    cwd: folder,
+    env: { PATH: "/usr/bin:/bin", BUN: process.execPath },
+  });
+  return child.stdout.toString();
+}
+
+test("a write that ends short on a full disk leaves neither half a file nor a temporary one", async () => {
+  await using outer = await tempFolder();
+  const folder = `${outer.path}/room`;
+  createPrivateFolder(folder);
+  createPrivateFile(`${folder}/old`, "old");
+
+  const said = withLittleRoom(
+    folder,
+    `tried(() => files.createPrivateFile("new", "x".repeat(5_000)));
+     tried(() => files.replacePrivateFile("old", "y".repeat(5_000)));
+     tried(() => files.replacePrivateFile("old", "z".repeat(500)));`,
+  );
+
+  expect(said).toBe("private_file_unwritable\nprivate_file_unwritable\ndone\n");
+  expect(readdirSync(folder)).toEqual(["old"]);
+  expect(readFileSync(`${folder}/old`, "utf8")).toBe("z".repeat(500));
+});
+
+test("syncFolder() fails with a code where there is no folder", async () => {
+  await using dir = await tempFolder();
+  expect(() => syncFolder(`${dir.path}/none`)).toThrow("private_file_unwritable");
 });
