@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import type { AuditLog } from "./audit-log.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { Grant } from "./credentials.ts";
+import { Allowance, ReadGate, type Turns } from "./fair-reading.ts";
 import { closeFrame, frame } from "./frame-writer.ts";
 import { FrameReader } from "./frames.ts";
 import { parseHead, type RequestHead } from "./head.ts";
@@ -22,6 +23,7 @@ export interface ConnectionContext {
   readonly keeper: Gatekeeper;
   readonly coordinator: Coordinator;
   readonly limits: ConnectionLimits;
+  readonly turns: Turns;
   readonly audit?: AuditLog;
 }
 
@@ -35,6 +37,9 @@ class Connection {
   readonly #socket: Socket;
   readonly #context: ConnectionContext;
   readonly #deadline: ReturnType<typeof setTimeout>;
+  readonly #gate: ReadGate;
+  readonly #allowance = new Allowance();
+  #rest: ReturnType<typeof setTimeout> | null = null;
   #head: Buffer = Buffer.alloc(0);
   #phase: "head" | "open" | "closing" = "head";
   #queue: SendQueue | null = null;
@@ -45,6 +50,7 @@ class Connection {
   constructor(socket: Socket, context: ConnectionContext) {
     this.#socket = socket;
     this.#context = context;
+    this.#gate = new ReadGate(socket);
     this.#deadline = setTimeout(() => socket.destroy(), context.limits.handshakeMs);
     socket.on("error", () => socket.destroy());
     socket.on("close", () => this.#ended());
@@ -63,8 +69,9 @@ class Connection {
 
   #data(chunk: Buffer): void {
     if (this.#phase === "closing") return;
-    if (this.#reader !== null) {
-      this.#reader.push(chunk);
+    const reader = this.#reader;
+    if (reader !== null) {
+      this.#turn(reader, () => reader.push(chunk));
       return;
     }
     const limit = this.#context.limits.maxHandshakeBytes;
@@ -93,7 +100,28 @@ class Connection {
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
     );
     this.#open(verdict.grant, verdict.rights);
-    if (rest.length > 0) this.#reader?.push(rest);
+    const reader = this.#reader;
+    if (rest.length > 0 && reader !== null) this.#turn(reader, () => reader.push(rest));
+  }
+
+  /** One turn of work for this client; who has sent too much for it is not read for a while. */
+  #turn(reader: FrameReader, work: () => void): void {
+    work();
+    const { turns } = this.#context;
+    const nowMs = performance.now();
+    let restMs = this.#allowance.restMs();
+    if (restMs > 0 && !turns.othersThan(this, nowMs)) {
+      this.#allowance.forgive();
+      restMs = 0;
+    }
+    turns.worked(this, nowMs);
+    if (this.#phase !== "open" || (restMs === 0 && !reader.stopped)) return;
+    this.#gate.hold(reader);
+    this.#rest = setTimeout(() => {
+      this.#gate.free(reader);
+      this.#allowance.comeBack(performance.now());
+      if (reader.stopped) this.#guarded(() => this.#turn(reader, () => reader.goOn()));
+    }, restMs);
   }
 
   #open(grant: Grant, rights: Rights): void {
@@ -102,6 +130,7 @@ class Connection {
     this.#grant = grant;
     const queue = new SendQueue(this.#socket, {
       maxQueueBytes: limits.maxQueueBytes,
+      gate: this.#gate,
       onOverflow: () => this.#socket.destroy(),
     });
     this.#queue = queue;
@@ -120,6 +149,7 @@ class Connection {
         fail: (code) => this.close(code),
       },
       limits,
+      (frameBytes) => this.#allowance.spend(frameBytes),
     );
     audit?.note({ event: "connected", client: grant.clientId });
     grant.onRevoked = () => this.close(1008);
@@ -148,7 +178,8 @@ class Connection {
   }
 
   #finish(): void {
-    this.#socket.resume();
+    if (this.#rest !== null) clearTimeout(this.#rest);
+    this.#gate.open();
     this.#socket.end();
     setTimeout(() => this.#socket.destroy(), gatewayLimits.lingerMs).unref();
   }
@@ -156,6 +187,7 @@ class Connection {
   #ended(): void {
     this.#phase = "closing";
     clearTimeout(this.#deadline);
+    if (this.#rest !== null) clearTimeout(this.#rest);
     this.#free();
   }
 

@@ -90,7 +90,7 @@ export class Coordinator {
     const message = parseJson(text);
     if (message === undefined) return this.#refuse(session, null, "parse_error");
     const id = isRecord(message) ? message.id : undefined;
-    if (nestsDeeper(message, text)) return this.#refuse(session, id, "invalid_request");
+    if (nestsDeeper(text)) return this.#refuse(session, id, "invalid_request");
     if (carriesCredential(message, text)) return this.#refuse(session, id, "unauthenticated");
     if (!isRecord(message)) return this.#refuse(session, null, "invalid_request");
     if (!("method" in message)) return this.#answer(session, message);

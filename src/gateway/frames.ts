@@ -22,44 +22,69 @@ const nothing = Buffer.alloc(0);
 export class FrameReader {
   readonly #events: FrameEvents;
   readonly #limits: FrameLimits;
+  readonly #spend: (frameBytes: number) => boolean;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  /** What the last chunk left of a frame, in the first `#restBytes` of `#rest`. */
+  /** Bytes that came and were not read yet: `#rest` from `#from` to `#to`. */
   #rest: Buffer = nothing;
-  #restBytes = 0;
+  #from = 0;
+  #to = 0;
   #message: Buffer = nothing;
   #messageBytes = 0;
   #inMessage = false;
+  #stopped = false;
   #done = false;
 
-  constructor(events: FrameEvents, limits: FrameLimits = gatewayLimits) {
+  /** `spend` is told the size of each frame; false stops the reading until `goOn`. */
+  constructor(
+    events: FrameEvents,
+    limits: FrameLimits = gatewayLimits,
+    spend: (frameBytes: number) => boolean = () => true,
+  ) {
     this.#events = events;
     this.#limits = limits;
+    this.#spend = spend;
+  }
+
+  /** True while frames may lie ready that it was not allowed to read. */
+  get stopped(): boolean {
+    return this.#stopped;
   }
 
   /** Takes the chunk over: its bytes are unmasked in place. */
   push(chunk: Buffer): void {
     if (this.#done || chunk.length === 0) return;
-    let bytes = chunk;
-    let end = chunk.length;
-    if (this.#restBytes > 0) {
-      this.#rest = appended(this.#rest, this.#restBytes, chunk);
-      bytes = this.#rest;
-      end = this.#restBytes + chunk.length;
+    const kept = this.#to - this.#from;
+    if (kept === 0) {
+      this.#rest = chunk;
+    } else {
+      if (this.#from > 0) this.#rest.copyWithin(0, this.#from, this.#to);
+      this.#rest = appended(this.#rest, kept, chunk);
     }
-    let at = 0;
-    while (!this.#done) {
-      const next = this.#frame(bytes, at, end);
-      if (next === at) break;
-      at = next;
-    }
-    if (!this.#done) this.#keep(bytes, at, end);
+    this.#from = 0;
+    this.#to = kept + chunk.length;
+    if (!this.#stopped) this.goOn();
   }
 
-  /** Keeps the bytes of an unfinished frame; the buffer of a finished one is let go. */
-  #keep(bytes: Buffer, from: number, end: number): void {
-    this.#restBytes = end - from;
-    if (this.#restBytes === 0) this.#rest = nothing;
-    else if (bytes !== this.#rest || from > 0) this.#rest = Buffer.from(bytes.subarray(from, end));
+  /** Reads the whole frames that lie ready, as many as it may. */
+  goOn(): void {
+    this.#stopped = false;
+    while (!this.#done && !this.#stopped && this.#from < this.#to) {
+      const next = this.#frame(this.#rest, this.#from, this.#to);
+      if (next === this.#from) break;
+      const paid = this.#spend(next - this.#from);
+      this.#from = next;
+      this.#stopped = !paid && next < this.#to && !this.#done;
+    }
+    if (!this.#done && !this.#stopped) this.#keep();
+  }
+
+  /** Keeps the bytes of an unfinished frame, in a buffer of their own size; that of finished ones is let go. */
+  #keep(): void {
+    const kept = this.#to - this.#from;
+    if (kept === 0) this.#rest = nothing;
+    else if (this.#from > 0) this.#rest = Buffer.from(this.#rest.subarray(this.#from, this.#to));
+    this.#from = 0;
+    this.#to = kept;
   }
 
   #fail(code: number): undefined {
@@ -69,6 +94,7 @@ export class FrameReader {
 
   #end(): void {
     this.#done = true;
+    this.#stopped = false;
     this.#rest = nothing;
     this.#message = nothing;
   }

@@ -11,6 +11,7 @@ import { type ConnectionContext, serveConnection } from "./connection.ts";
 import { Coordinator, type CoordinatorOptions } from "./coordinator.ts";
 import { type ClientCredential, CredentialRegistry, drawBytes } from "./credentials.ts";
 import { type Endpoint, type EndpointFacts, endpointOf } from "./endpoint.ts";
+import { Turns } from "./fair-reading.ts";
 import { type ConnectionLimits, gatewayLimits } from "./limits.ts";
 import { type Preset, rightsOf } from "./permissions.ts";
 import { listenTcp } from "./tcp-listener.ts";
@@ -34,6 +35,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   #forwarded: ReadonlySet<number> = new Set();
   #shared = false;
+  readonly #turns = new Turns();
   readonly #open = new Map<Socket, { close(code: number): void }>();
   readonly #endpoints = new Set<Endpoint>();
   readonly #clientSockets = new Map<string, Endpoint>();
@@ -150,6 +152,7 @@ export class Gateway {
       },
       coordinator: this.coordinator,
       limits: this.#limits,
+      turns: this.#turns,
       ...(this.#options.audit === undefined ? {} : { audit: this.#options.audit }),
     };
     this.#open.set(socket, serveConnection(socket, context));

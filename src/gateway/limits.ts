@@ -9,6 +9,15 @@ export const gatewayLimits = {
   maxHandshakeBytes: 64 * 1024,
   handshakeMs: 5000,
   maxConnections: 32,
+  /** What one client may send at once, what a frame costs beside its bytes, and what comes back each millisecond. */
+  allowanceBytes: 64 * 1024,
+  frameCostBytes: 256,
+  allowanceBytesPerMs: 4096,
+  /** How long a client that sent more is not read while others have work. */
+  minRestMs: 500,
+  maxRestMs: 1000,
+  /** Somebody who had work within this time is there to be served. */
+  activeMs: 100,
   maxHeaders: 100,
   drawAttempts: 3,
   leaseMs: 60_000,

@@ -25,19 +25,28 @@ export function threadOf(params: unknown): string | undefined {
   return typeof params.conversationId === "string" ? params.conversationId : undefined;
 }
 
-/** True when `value`, read from `text`, nests deeper than the upstream's parser goes. Looked at without recursion. */
-export function nestsDeeper(value: unknown, text: string): boolean {
+/** True when a text that is JSON nests deeper than the upstream's parser goes. Counts brackets outside of strings. */
+export function nestsDeeper(text: string): boolean {
   if (text.length < 2 * gatewayLimits.maxJsonDepth) return false; // each level costs two characters
-  let level = [value].filter(isNested);
-  for (let depth = 1; level.length > 0; depth++) {
-    if (depth > gatewayLimits.maxJsonDepth) return true;
-    level = level.flatMap((one) => Object.values(one).filter(isNested));
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) at = endOfString(text, at);
+    else if (code === 0x5b || code === 0x7b) {
+      if (++depth > gatewayLimits.maxJsonDepth) return true;
+    } else if (code === 0x5d || code === 0x7d) depth--;
   }
   return false;
 }
 
-function isNested(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
+/** Where the string that begins at `from` ends: at the first quote after an even number of backslashes. */
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(at - 1 - slashes) === 0x5c) slashes++;
+    if (slashes % 2 === 0) return at;
+  }
+  return text.length;
 }
 
 const plainAnswer = /^\{"id":(0|[1-9][0-9]{0,14}),"(?:result|error)":/;

@@ -2,15 +2,18 @@
 // the whole bound waits for it; until then its own requests pause, and nobody else waits for it. Frames of one turn
 // of the loop are gathered into one write, forced out early at the gathering limit.
 import type { Socket } from "node:net";
+import type { ReadGate } from "./fair-reading.ts";
 import { gatewayLimits } from "./limits.ts";
 
 /** The part of a socket the queue needs. */
-export type QueueSocket = Pick<Socket, "destroyed" | "writableLength" | "write" | "pause" | "resume"> & {
+export type QueueSocket = Pick<Socket, "destroyed" | "writableLength" | "write"> & {
   on(event: "drain", act: () => void): unknown;
 };
 
 export interface SendQueueOptions {
   readonly maxQueueBytes: number;
+  /** Held while the client does not read what it was sent. */
+  readonly gate: ReadGate;
   /** The bound was passed. */
   readonly onOverflow: () => void;
 }
@@ -29,7 +32,7 @@ export class SendQueue {
     socket.on("drain", () => {
       if (!this.#paused) return;
       this.#paused = false;
-      socket.resume();
+      options.gate.free(this);
     });
   }
 
@@ -56,6 +59,6 @@ export class SendQueue {
     this.#gatheredBytes = 0;
     if (this.#socket.destroyed || this.#socket.write(bytes) || this.#paused) return;
     this.#paused = true;
-    this.#socket.pause();
+    this.#options.gate.hold(this);
   }
 }

@@ -131,7 +131,10 @@ test("a message nested as deep as the app-server reads passes, one level more is
   expect(played.sent).toHaveLength(1);
   expect(one.inbox.map((message) => message.error.code)).toEqual([-32600, -32600]);
   expect(one.inbox[0]!.id).toBe(7);
-  expect(nestsDeeper({}, "{}")).toBe(false);
+  const brackets = "[".repeat(200);
+  for (const inside of [brackets, `\\"${brackets}`, `\\\\\\"${brackets}`, `${brackets}\\\\`])
+    expect([inside, nestsDeeper(`{"a":"${inside}","b":[]}`)]).toEqual([inside, false]);
+  expect(nestsDeeper(`{"a":"\\\\","b":${brackets}${"]".repeat(200)}}`)).toBe(true);
 });
 
 test("one client leaves a thread and the others keep their one upstream subscription until the last", async () => {

@@ -4,6 +4,7 @@ import { connect, createServer } from "node:net";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { type ConnectionContext, serveConnection } from "../../src/gateway/connection.ts";
 import { Grant } from "../../src/gateway/credentials.ts";
+import { ReadGate, Turns } from "../../src/gateway/fair-reading.ts";
 import type { GatewayOptions } from "../../src/gateway/gateway.ts";
 import { gatewayLimits } from "../../src/gateway/limits.ts";
 import { rightsOf } from "../../src/gateway/permissions.ts";
@@ -41,7 +42,11 @@ function stalledSocket() {
 const queueOver = (maxQueueBytes: number) => {
   const stalled = stalledSocket();
   let overflows = 0;
-  const queue = new SendQueue(stalled.socket as never, { maxQueueBytes, onOverflow: () => overflows++ });
+  const queue = new SendQueue(stalled.socket as never, {
+    maxQueueBytes,
+    gate: new ReadGate(stalled.socket),
+    onOverflow: () => overflows++,
+  });
   return { ...stalled, queue, overflows: () => overflows };
 };
 
@@ -269,7 +274,12 @@ test("G179 at the end the client is detached first, then its channel is free", a
   const server = createServer((socket) => {
     const context = { rule: { kind: "tcp", address: `127.0.0.1:${port()}`, forwardedPorts: new Set() }, coordinator };
     const keeper = { generation: "g", authenticate: () => grant };
-    serveConnection(socket, { ...context, keeper, limits: gatewayLimits } as unknown as ConnectionContext);
+    serveConnection(socket, {
+      ...context,
+      keeper,
+      limits: gatewayLimits,
+      turns: new Turns(),
+    } as unknown as ConnectionContext);
   });
   const port = () => (server.address() as { port: number }).port;
   const listening = Promise.withResolvers<void>();

@@ -1,0 +1,91 @@
+// Keeps one busy client from being everybody's delay. Who sends more than its allowance is not read for a while, as long
+// as somebody else is there to be served; a client alone only yields the turn.
+import { gatewayLimits } from "./limits.ts";
+
+/** Which clients of a gateway had work lately; shared by all its connections. */
+export class Turns {
+  #last: object | null = null;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #beforeMs = Number.NEGATIVE_INFINITY;
+
+  worked(who: object, nowMs: number): void {
+    if (who !== this.#last) {
+      this.#beforeMs = this.#lastMs;
+      this.#last = who;
+    }
+    this.#lastMs = nowMs;
+  }
+
+  /** True when somebody but `who` had work within the named time. */
+  othersThan(who: object, nowMs: number): boolean {
+    const otherMs = who === this.#last ? this.#beforeMs : this.#lastMs;
+    return nowMs - otherMs < gatewayLimits.activeMs;
+  }
+}
+
+/**
+ * What one client may send before others are served: bytes, and so many more for every frame. It comes back with time.
+ * Counted and not timed, since a machine that is busy elsewhere must not make a client look greedy.
+ */
+export class Allowance {
+  #left: number = gatewayLimits.allowanceBytes;
+  #countedMs: number;
+
+  constructor(nowMs: number = performance.now()) {
+    this.#countedMs = nowMs;
+  }
+
+  /** Takes a frame off; false when nothing is left, and then the clock has been looked at. */
+  spend(frameBytes: number): boolean {
+    this.#left -= frameBytes + gatewayLimits.frameCostBytes;
+    if (this.#left > 0) return true;
+    this.comeBack(performance.now());
+    return this.#left > 0;
+  }
+
+  comeBack(nowMs: number): void {
+    const back = (nowMs - this.#countedMs) * gatewayLimits.allowanceBytesPerMs;
+    this.#left = Math.min(this.#left + back, gatewayLimits.allowanceBytes);
+    this.#countedMs = nowMs;
+  }
+
+  /** How long to rest now; 0 while something is left. */
+  restMs(): number {
+    if (this.#left > 0) return 0;
+    const due = -this.#left / gatewayLimits.allowanceBytesPerMs;
+    return Math.min(Math.max(due, gatewayLimits.minRestMs), gatewayLimits.maxRestMs);
+  }
+
+  /** Nobody waited: the debt is no debt. */
+  forgive(): void {
+    if (this.#left <= 0) this.#left = 1;
+  }
+}
+
+/** The part of a socket the gate needs. */
+export type Readable = { pause(): unknown; resume(): unknown };
+
+/** A socket is read while nobody holds it: neither a full send queue nor a rest. */
+export class ReadGate {
+  readonly #socket: Readable;
+  readonly #holders = new Set<object>();
+
+  constructor(socket: Readable) {
+    this.#socket = socket;
+  }
+
+  hold(holder: object): void {
+    this.#holders.add(holder);
+    this.#socket.pause();
+  }
+
+  free(holder: object): void {
+    if (this.#holders.delete(holder) && this.#holders.size === 0) this.#socket.resume();
+  }
+
+  /** The end of a connection is read whoever held it. */
+  open(): void {
+    this.#holders.clear();
+    this.#socket.resume();
+  }
+}
