@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { httpRequest } from "../../src/base/bounded-http.ts";
 import { codeOf } from "../../src/base/failure.ts";
 import { HttpAnswerReader } from "../../src/base/http-answer.ts";
+import { tempFolder } from "../support/temp-folder.ts";
 
 const get = { method: "GET", headers: {}, timeoutMs: 20_000, maxBytes: 1_000 };
 const failure = async (work: Promise<unknown>): Promise<string> => await work.then(() => "none", codeOf);
@@ -143,3 +144,70 @@ test("HttpAnswerReader reads each framing at every split point", () => {
     }
   }
 });
+
+/** The status or failure of one request, made by a process of its own with just this environment. */
+async function requestUnder(env: Record<string, string>, url: string): Promise<string> {
+  const source = `import { httpRequest } from ${JSON.stringify(`${import.meta.dir}/../../src/base/bounded-http.ts`)};
+    const request = { url: ${JSON.stringify(url)}, method: "GET", headers: {}, timeoutMs: 20_000, maxBytes: 100 };
+    console.log(await httpRequest(request).then(({ status }) => status, ({ code }) => code));`;
+  const child = Bun.spawn([process.execPath, "-e", source], { env, stdout: "pipe" });
+  return (await new Response(child.stdout).text()).trim();
+}
+
+/** Counts who comes and hangs up. */
+function counter() {
+  const seen = { connections: 0 };
+  const listener = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open(socket) {
+        seen.connections += 1;
+        socket.end();
+      },
+      data() {},
+    },
+  });
+  return { seen, port: listener.port, [Symbol.dispose]: () => listener.stop(true) };
+}
+
+test("httpRequest() goes past every proxy that the environment names, for http and https", async () => {
+  using proxy = counter();
+  using target = counter();
+  const at = `http://127.0.0.1:${proxy.port}`;
+  const names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
+  const env = Object.fromEntries(names.map((name) => [name, at]));
+
+  for (const scheme of ["http", "https"]) await requestUnder(env, `${scheme}://127.0.0.1:${target.port}/`);
+
+  expect([proxy.seen.connections, target.seen.connections]).toEqual([0, 2]);
+});
+
+test.skipIf(Bun.which("openssl") === null)(
+  "httpRequest() takes a certificate that holds for the name, and no other, whatever the environment allows",
+  async () => {
+    await using dir = await tempFolder();
+    const [key, cert] = [`${dir.path}/key.pem`, `${dir.path}/cert.pem`];
+    const names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+    const made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, ...names];
+    expect(Bun.spawnSync(made, { stderr: "ignore" }).exitCode).toBe(0);
+    let requests = 0;
+    await using server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      tls: { key: Bun.file(key), cert: Bun.file(cert) },
+      fetch: () => {
+        requests += 1;
+        return new Response("hi");
+      },
+    });
+
+    const trusting = { NODE_EXTRA_CA_CERTS: cert };
+    expect(await requestUnder(trusting, `https://127.0.0.1:${server.port}/`)).toBe("200");
+    expect(await requestUnder(trusting, `https://localhost:${server.port}/`)).toBe("http_unreachable");
+    for (const env of [{}, { NODE_TLS_REJECT_UNAUTHORIZED: "0" }]) {
+      expect(await requestUnder(env, `https://127.0.0.1:${server.port}/`)).toBe("http_unreachable");
+    }
+    expect(requests).toBe(1);
+  },
+);
