@@ -82,7 +82,7 @@ test("observe refuses what is not exactly the configured conversation and folder
   expect(records(d.state)).toEqual([]);
 }, 120_000);
 
-test("observe reads any input to its end and refuses what is no object (O097)", async () => {
+test("observe reads any input to its end and refuses what is no object (O097, B29)", async () => {
   await using d = await desk();
   const body = d.payload({ hook_event_name: "Stop" });
   const fill = (total: number) => `${body.slice(0, -1)},"pad":"${"x".repeat(total - body.length - 9)}"}`;
@@ -108,7 +108,7 @@ test("observe reads any input to its end and refuses what is no object (O097)", 
   }
 }, 120_000);
 
-test("a helper's call with the same id is a report of its own and a replay is none", async () => {
+test("a helper's call with the same id is a report of its own and a replay is none (B31)", async () => {
   await using server = recordingServer((asked) => acknowledge(asked));
   await using d = await desk(server.url);
 

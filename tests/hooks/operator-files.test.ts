@@ -45,7 +45,7 @@ test("the configuration has exactly its seven keys and lies outside the canonica
   expect(reasonOf(() => loadConfig(`${d.project}/config.json`))).toBe(outside);
 });
 
-test("configuration and authorization must be private regular files with one link (O081, O086, O088)", async () => {
+test("configuration and authorization must be private regular files with one link (O081, O086, O088, B51)", async () => {
   await using d = await desk();
   const required = "private_regular_file_required";
   const auth = `${d.path}/auth`;

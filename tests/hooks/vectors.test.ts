@@ -109,7 +109,7 @@ test("the URL rule takes and refuses what the vectors say (O090)", () => {
   for (const url of refused) expect(() => requireServerOrigin(url)).toThrow("https_or_loopback_origin_required");
 });
 
-test("tool names outside the pattern become labels that keep two tools apart", () => {
+test("tool names outside the pattern become labels that keep two tools apart (B38)", () => {
   const long = `mcp__${"a".repeat(70)}`;
   const names = [`${long}1`, `${long}2`, "mcp__npm:@scope/server.x__read/file", "", "a b", "a\n", "a\0", "工具", "ab"];
 
