@@ -74,8 +74,9 @@ export function createWorkspace(root: string): Workspace {
   };
   createPrivateFolder(space.private);
   for (const folder of [space.home, space.codexHome, space.temp]) createPrivateFolder(folder);
-  // Evidence may be kept in a repository; the credentials beside it may not.
-  createPrivateFile(join(space.private, ".gitignore"), "*\n");
+  // Evidence may be kept in a repository; credentials and the server's own data beside it may not.
+  const unkept = ["private", "data", "state", "config", "xdg-data"].map((name) => `/${name}/\n`);
+  createPrivateFile(inside(".gitignore"), unkept.join(""));
   return space;
 }
 
