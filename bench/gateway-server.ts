@@ -8,14 +8,13 @@ import type { OpenUpstream } from "../src/gateway/upstream.ts";
 /** Thirty for the measure and two who misbehave. */
 const clients = 32;
 
-const call = /^\{"id":([0-9]+),"method":"[^"]*","params":/;
-
 /** Answers each call with its parameters, at once and without reading them, so that what is measured is the gateway. */
 export const echoUpstream: OpenUpstream = ({ message }) =>
   Promise.resolve({
     send(text) {
-      const found = call.exec(text);
-      if (found !== null) message(`{"id":${found[1]},"result":${text.slice(found[0].length)}`);
+      const params = text.indexOf(',"params":');
+      const method = text.indexOf(',"method":');
+      if (params > method && method > 0) message(`${text.slice(0, method)},"result":${text.slice(params + 10)}`);
     },
     close: () => Promise.resolve(true),
   });

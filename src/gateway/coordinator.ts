@@ -5,7 +5,7 @@ import { isRecord, parseJson } from "../base/json.ts";
 import { carriesCredential } from "./application-secrets.ts";
 import { Approvals } from "./approvals.ts";
 import type { AuditLog } from "./audit-log.ts";
-import { textFrame } from "./frame-writer.ts";
+import { joinedTextFrame, textFrame } from "./frame-writer.ts";
 import { Leases } from "./lease.ts";
 import { isId, isParams, type MessageId, nestsDeeper, splitAnswer, threadOf } from "./messages.ts";
 import { followsThread, needsLease, rightFor } from "./method-table.ts";
@@ -224,7 +224,7 @@ export class Coordinator {
     // Most answers only change their id on the way; one that leads to a thread is read.
     if (split !== null && call?.session != null && !followsThread(call.method)) {
       this.#close(split.id, call);
-      if (this.#sessions.has(call.session)) call.session.say(`{"id":${JSON.stringify(call.id)}${split.tail}`);
+      if (this.#sessions.has(call.session)) call.session.port.send(answerFrame(call.id, split.tail));
       return;
     }
     const message = parseJson(text);
@@ -307,6 +307,13 @@ export class Coordinator {
     this.#options.audit?.note(method === undefined ? reason : { ...reason, method });
     session.say(errorMessage(isId(id) ? id : null, name));
   }
+}
+
+/** An answer under the client's own id. */
+function answerFrame(id: MessageId, tail: string): Buffer {
+  return typeof id === "number"
+    ? joinedTextFrame(`{"id":${id}`, tail)
+    : textFrame(`{"id":${JSON.stringify(id)}${tail}`);
 }
 
 /** What names no thread may describe another client's files or commands: it goes to those who may interact. */

@@ -26,6 +26,15 @@ export function textFrame(text: string): Buffer {
   return bytes;
 }
 
+/** The frame of two texts one after the other, the first of which is ASCII; they are never joined as strings. */
+export function joinedTextFrame(ascii: string, text: string): Buffer {
+  const length = Buffer.byteLength(text);
+  const { bytes, head } = opened(1, ascii.length + length);
+  bytes.write(ascii, head, ascii.length, "latin1");
+  bytes.write(text, head + ascii.length, length, "utf8");
+  return bytes;
+}
+
 export function closeFrame(code: number): Buffer {
   const payload = Buffer.alloc(2);
   payload.writeUInt16BE(code);

@@ -117,10 +117,12 @@ export class FrameReader {
     const from = at + head + 4;
     const to = from + length;
     if (to > end) return at;
-    unmask(bytes, from, to);
-    const payload = new Uint8Array(bytes.buffer, bytes.byteOffset + from, length);
-    if (opcode >= 8) this.#control(opcode, payload);
-    else this.#data(payload, (first & 0x80) !== 0);
+    const ascii = unmask(bytes, from, to) < 0x80;
+    const last = (first & 0x80) !== 0;
+    // The usual message: whole, and of bytes that are characters. Nothing has to be looked at twice for it.
+    if (opcode === 1 && last && ascii) this.#events.text(bytes.toString("latin1", from, to));
+    else if (opcode >= 8) this.#control(opcode, bytes.subarray(from, to));
+    else this.#data(bytes.subarray(from, to), last);
     return to;
   }
 
@@ -204,22 +206,24 @@ function lengthOf(bytes: Buffer, at: number, short: number): number {
   return bytes.readUInt32BE(at + 2) * 2 ** 32 + bytes.readUInt32BE(at + 6);
 }
 
-/** Unmasks the payload from `from` to `to`, whose key lies in the four bytes before it. */
-function unmask(bytes: Buffer, from: number, to: number): void {
+/** Unmasks the payload from `from` to `to`, whose key lies in the four bytes before it; gives all its bits, or-ed. */
+function unmask(bytes: Buffer, from: number, to: number): number {
   const a = bytes[from - 4]!;
   const b = bytes[from - 3]!;
   const c = bytes[from - 2]!;
   const d = bytes[from - 1]!;
+  let bits = 0;
   let i = from;
   for (const whole = to - ((to - from) & 3); i < whole; i += 4) {
-    bytes[i]! ^= a;
-    bytes[i + 1]! ^= b;
-    bytes[i + 2]! ^= c;
-    bytes[i + 3]! ^= d;
+    bits |= bytes[i]! ^= a;
+    bits |= bytes[i + 1]! ^= b;
+    bits |= bytes[i + 2]! ^= c;
+    bits |= bytes[i + 3]! ^= d;
   }
-  if (i < to) bytes[i++]! ^= a;
-  if (i < to) bytes[i++]! ^= b;
-  if (i < to) bytes[i++]! ^= c;
+  if (i < to) bits |= bytes[i++]! ^= a;
+  if (i < to) bits |= bytes[i++]! ^= b;
+  if (i < to) bits |= bytes[i++]! ^= c;
+  return bits;
 }
 
 function closeCodeAllowed(code: number): boolean {

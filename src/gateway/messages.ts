@@ -49,15 +49,17 @@ function endOfString(text: string, from: number): number {
   return text.length;
 }
 
-const plainAnswer = /^\{"id":(0|[1-9][0-9]{0,14}),"(?:result|error)":/;
-
 /**
  * An answer as our upstream writes it, taken apart without being parsed: its id, and all after the id. Only for texts of
  * the upstream; a client's text is always parsed and written anew, since two parsers may read a repeated key in two ways.
  */
 export function splitAnswer(text: string): { readonly id: number; readonly tail: string } | null {
-  const found = plainAnswer.exec(text);
-  if (found === null || !text.endsWith("}")) return null;
-  const digits = found[1]!;
-  return { id: Number(digits), tail: text.slice(6 + digits.length) };
+  if (!text.startsWith('{"id":') || !text.endsWith("}")) return null;
+  let id = 0;
+  let at = 6;
+  for (let code = text.charCodeAt(at); code >= 0x30 && code <= 0x39; code = text.charCodeAt(++at))
+    id = id * 10 + code - 0x30;
+  const canonical = at > 6 && at <= 21 && (text.charCodeAt(6) !== 0x30 || at === 7);
+  if (!canonical || !(text.startsWith(',"result":', at) || text.startsWith(',"error":', at))) return null;
+  return { id, tail: text.slice(at) };
 }
