@@ -6,7 +6,7 @@ import { holdsWithin } from "../../src/base/clock.ts";
 import { proctorBinary } from "../support/binary.ts";
 import { type TempFolder, tempFolder } from "../support/temp-folder.ts";
 
-const waitMs = 120_000;
+const waitMs = 300_000;
 
 async function folderWithFailingGit(): Promise<TempFolder> {
   const dir = await tempFolder();

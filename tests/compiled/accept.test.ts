@@ -10,7 +10,7 @@ import { proctorBinary } from "../support/binary.ts";
 import { type OpenWatch, watchOpens } from "../support/open-watch.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const waitMs = 240_000;
+const waitMs = 300_000;
 
 interface Whole {
   readonly folder: string;

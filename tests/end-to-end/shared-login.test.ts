@@ -8,7 +8,7 @@ import { Report } from "../../src/contract/report.ts";
 import { watchOpens } from "../support/open-watch.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const waitMs = 240_000;
+const waitMs = 300_000;
 const token = "rt_canary4711XhQzP0aV";
 const said = `Failed to refresh token: 401 Unauthorized: refresh_token_reused, ${token} was already used`;
 

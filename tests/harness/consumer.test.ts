@@ -13,7 +13,7 @@ import { streamCode } from "../../src/judge/consumer.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { type Recorded, type StageOptions, stageRun, standinProject } from "./stage-run.ts";
 
-const waitMs = 120_000;
+const waitMs = 300_000;
 const failureIn = (promise: Promise<unknown>) => promise.then(() => "none", failureOf);
 const categories = [
   "unknown_config_field",

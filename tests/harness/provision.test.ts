@@ -14,7 +14,7 @@ import { localServer } from "../server/local-server.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { type Recorded, type StageOptions, stageRun, standinProject } from "./stage-run.ts";
 
-const waitMs = 120_000;
+const waitMs = 300_000;
 const failureIn = (promise: Promise<unknown>) => promise.then(() => "none", failureOf);
 
 /** A run with its fixture made, as provisioning finds it. */
