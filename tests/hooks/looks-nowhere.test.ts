@@ -6,6 +6,7 @@ import { Glob } from "bun";
 import type { Json } from "../server/served.ts";
 import { proctorBinary, projectRoot } from "../support/binary.ts";
 import { runBinary } from "../support/run-binary.ts";
+import { tracer } from "../support/tracer.ts";
 import { acknowledge, desk, recordingServer, writePrivate } from "./desk.ts";
 import { type Plane, type PlaneDesk, plane } from "./plane.ts";
 
@@ -84,17 +85,7 @@ test("transcripts that would hold any reader are named to every run, and every r
   expect((await promoted(d, (words) => runBinary(words, { env, cwd: p.root })))["status"]).toBe("applied");
 }, 120_000);
 
-/** The tracer, where it is there and allowed to trace. */
-const strace = workingTracer();
-
-function workingTracer(): string | null {
-  const found = Bun.which("strace");
-  if (found === null) return null;
-  const tried = Bun.spawnSync([found, "-f", "-o", "/dev/null", "-A", "--", "/bin/true"], { stderr: "ignore" });
-  return tried.exitCode === 0 ? found : null;
-}
-
-test.skipIf(strace === null)(
+test.skipIf(tracer === null)(
   "the kernel saw no transcript opened and no call to anybody but the server (O184, O185)",
   async () => {
     const d = p.desk(await p.session(), "local-traced");
@@ -104,7 +95,7 @@ test.skipIf(strace === null)(
     const trace = `${folder}/trace`;
     const run = async (words: readonly string[], input = "") => {
       const watch = [
-        strace!,
+        tracer!,
         "-f",
         "-qq",
         "-A",
