@@ -78,4 +78,5 @@ export const serverLimits = {
 
   consoleProjects: 1000,
   consoleSessions: 100,
+  consoleRuns: 200,
 } as const;

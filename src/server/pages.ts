@@ -1,6 +1,8 @@
 // What GET answers: health for a supervisor, figures for a scraper, the console for a person. Health says nothing
 // about anybody; the rest needs a token.
+
 import { version } from "../version.ts";
+import { consolePage } from "./console-page.ts";
 import { missingScope } from "./principal.ts";
 import type { Rates } from "./rates.ts";
 import { missingScopeAnswer, refusal } from "./refusal.ts";
@@ -18,6 +20,7 @@ export function pagesOf(parts: PageParts): Readonly<Record<string, PageRoute>> {
   return {
     "/healthz": { open: true, answer: () => plain("ok\n") },
     "/readyz": { open: true, answer: () => ready(parts.store) },
+    "/console": { open: true, answer: consolePage },
     "/metrics": {
       open: false,
       answer(context) {

@@ -5,7 +5,7 @@ import { mcpErrors } from "../contract/mcp.ts";
 import type { Scope } from "../contract/scopes.ts";
 import { createAgentToken, createToken, createUser, listTokensRoute, revokeTokenRoute } from "./accounts.ts";
 import { readJsonBody } from "./body.ts";
-import { consoleProjects, consoleSessions } from "./console.ts";
+import { consoleProjects, consoleRuns, consoleSessions } from "./console.ts";
 import { mcpGet, mcpPost, rpcError } from "./mcp.ts";
 import { missingScope, type Principal } from "./principal.ts";
 import type { Rates } from "./rates.ts";
@@ -42,6 +42,7 @@ const posts: Readonly<Record<string, PostRoute>> = {
   "/api/tokens/list": { scopes: [], answer: listTokensRoute },
   "/api/runtime-console/projects": { scopes: ["project:read"], answer: consoleProjects },
   "/api/runtime-console/workflow-sessions": { scopes: ["project:read"], answer: consoleSessions },
+  "/api/runtime-console/runs": { scopes: ["coding_agent:run"], answer: consoleRuns },
   "/api/tokens/revoke": { scopes: [], answer: revokeTokenRoute },
 };
 

@@ -2,6 +2,7 @@
 // stands in the way of anybody else's work on the task.
 import type { ExecutionState, RunSnapshot, RunState, RunTerminal } from "../contract/runs.ts";
 import { type DispatchState, executionOf } from "../contract/tasks.ts";
+import { serverLimits } from "./limits.ts";
 import type { Database } from "./store.ts";
 
 export interface BindingRow {
@@ -27,6 +28,16 @@ export function bindingOf(db: Database, attemptId: string): BindingRow | null {
 /** True when the run of an attempt may still act, so that no other attempt may start. */
 export function bindingBlocks(binding: BindingRow | null): boolean {
   return binding?.dispatch_state === "bound" || binding?.dispatch_state === "outcome_unknown";
+}
+
+/** Every binding of this owner's tasks, with the time it was made. */
+export function boundRunsOf(db: Database, owner: string): Array<BindingRow & { readonly created_at_unix_ms: number }> {
+  return db
+    .query<BindingRow & { readonly created_at_unix_ms: number }, [string, number]>(
+      `SELECT r.* FROM agent_task_coding_runs r JOIN agent_tasks t ON t.task_id = r.task_id
+       WHERE t.owner = ? ORDER BY r.created_at_unix_ms DESC LIMIT ?`,
+    )
+    .all(owner, serverLimits.consoleRuns + 1);
 }
 
 /** Why a task is not free, in the words of a refusal. */

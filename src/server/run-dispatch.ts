@@ -107,3 +107,10 @@ export function visibleRun(context: ToolContext, runId: string): LiveRun | null 
   const run = liveRunsOf(context.runners).get(runId);
   return run !== undefined && run.snapshot.authority_fingerprint === authorityOf(context) ? run : null;
 }
+
+/** The runs this caller's authority started, as far as this process has heard of them. */
+export function visibleRuns(context: ToolContext): RunSnapshot[] {
+  const authority = authorityOf(context);
+  const runs = liveRunsOf(context.runners).all();
+  return runs.map((run) => run.snapshot).filter((run) => run.authority_fingerprint === authority);
+}

@@ -38,15 +38,13 @@ export class ControlPair {
     return `http://127.0.0.1:${this.#port}`;
   }
   readonly #folder: string;
-  readonly #port: number;
+  /** 0 until the server has chosen one; a restart takes the same again. */
+  #port = 0;
   readonly #options: PairOptions;
 
   constructor(folder: string, options: PairOptions) {
     this.#folder = folder;
     this.#options = options;
-    const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-    this.#port = probe.port;
-    probe.stop(true);
   }
 
   async start(): Promise<void> {
@@ -90,18 +88,25 @@ export class ControlPair {
     ].join("\n");
   }
 
+  /** Starts the server; a port that somebody holds for a moment is tried again. */
   async startServer(): Promise<void> {
-    this.server = this.#start(["server"], {
-      WEBCODEX_ADDR: `127.0.0.1:${this.#port}`,
-      WEBCODEX_DATA: join(this.#folder, "data"),
-      WEBCODEX_TOKEN: bootstrap,
-    });
-    const up = () =>
-      this.call("list_projects", {}, bootstrap).then(
-        (answer) => answer.success === true,
-        () => false,
+    const end = Date.now() + 60_000;
+    while (Date.now() < end) {
+      this.server = this.#start(
+        ["server"],
+        {
+          WEBCODEX_ADDR: `127.0.0.1:${this.#port}`,
+          WEBCODEX_DATA: join(this.#folder, "data"),
+          WEBCODEX_TOKEN: bootstrap,
+        },
+        "pipe",
       );
-    if (!(await holdsWithin(up, { withinMs: 30_000 }))) throw new Error("the server did not start");
+      const port = await portOf(this.server);
+      if (port === null) continue;
+      this.#port = port;
+      return;
+    }
+    throw new Error("the server did not start");
   }
 
   async startRunner(): Promise<void> {
@@ -121,10 +126,10 @@ export class ControlPair {
     if (!(await holdsWithin(there, { withinMs: 30_000 }))) throw new Error("the runner did not register");
   }
 
-  #start(words: readonly string[], env: Record<string, string>): ProcessGroup {
+  #start(words: readonly string[], env: Record<string, string>, stderr: "ignore" | "pipe" = "ignore"): ProcessGroup {
     const { command, args } = selfCommand(words);
     const home = { HOME: join(this.#folder, "home"), PATH: "/usr/bin:/bin" };
-    return startGroup({ command, args, cwd: this.#folder, env: { ...home, ...env } });
+    return startGroup({ command, args, cwd: this.#folder, env: { ...home, ...env }, stderr });
   }
 
   async post(path: string, body: Json, token = bootstrap): Promise<Json> {
@@ -206,4 +211,20 @@ export class ControlPair {
     await this.runner?.stop({ firstSignal: "SIGINT", termMs: 15_000 });
     await this.server?.stop({ firstSignal: "SIGINT", termMs: 5_000 });
   }
+}
+
+/** The port the server says it listens on, or null when it ended; its log is read on to the end. */
+function portOf(group: ProcessGroup): Promise<number | null> {
+  const found = Promise.withResolvers<number | null>();
+  void (async () => {
+    const decoder = new TextDecoder();
+    let log = "";
+    for await (const part of group.stderr!) {
+      log = (log + decoder.decode(part, { stream: true })).slice(-65_536);
+      const port = /"event":"listening","port":(\d+)/.exec(log)?.[1];
+      if (port !== undefined) found.resolve(Number(port));
+    }
+    found.resolve(null);
+  })();
+  return found.promise;
 }
