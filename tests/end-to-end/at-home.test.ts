@@ -54,4 +54,4 @@ test("accept writes no Codex configuration of the user, and a repository around 
     const text = readFileSync(join(work, path), "latin1");
     expect([path, secrets.filter((secret) => text.includes(secret))]).toEqual([path, []]);
   }
-}, 120_000);
+}, 240_000);

@@ -66,5 +66,5 @@ exit 0
     decoy.kill("SIGKILL");
     await decoy.exited;
   },
-  120_000,
+  240_000,
 );
