@@ -3,10 +3,10 @@ import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { codeOf } from "../../src/base/failure.ts";
 import { readAudit } from "../../src/contract/audit.ts";
-import { chainedLine, chainStart } from "../../src/contract/audit-chain.ts";
 import { signOf } from "../../src/contract/audit-sign.ts";
 import { AuditLog } from "../../src/relay/audit-log.ts";
 import { relayLimits } from "../../src/relay/limits.ts";
+import { earlierRun } from "../support/earlier-run.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const exited = {
@@ -87,25 +87,6 @@ test("AuditLog goes on after an earlier relay, and two at once keep one readable
   expect(reading.complete).toBe(true);
   expect(reading.records).toHaveLength(14);
 });
-
-/** What an earlier relay left: valid records of just over this many bytes, written at once and not one by one. */
-function earlierRun(bytes: number): string {
-  const lines: string[] = [];
-  let chain = chainStart(new Uint8Array(0));
-  const add = (event: string, fields: string): void => {
-    const common = `"event":"${event}","time_ns":1,"segment":"00000000000000aa","seq":${lines.length + 1}`;
-    const next = chainedLine(chain, `{${common},${fields}}`);
-    chain = next.chain;
-    lines.push(next.line);
-  };
-  add("adapter_process_started", '"pid":2,"relay_pid":3,"after_bytes":0');
-  const name = "n".repeat(100);
-  for (let length = 0; length < bytes; length += (lines.at(-1) ?? "").length + 1) {
-    add("adapter_identity", `"name":"${name}","version":"1"`);
-  }
-  add("adapter_process_exited", '"exit_code":0,"stderr_drained":true,"stderr_bytes":0,"diagnostics":{}');
-  return `${lines.join("\n")}\n`;
-}
 
 test("AuditLog stops noting at 1 MiB with audit_limit, and still tells the exit", async () => {
   await using dir = await tempFolder();

@@ -1,13 +1,15 @@
 // Cases from the field, on the relay's side: noise before JSON, unanswered permissions, early ends of input, slow
 // readers. The compiled program is used where a build could differ from the source.
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive, readProcess } from "../../src/base/census.ts";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { startGroup } from "../../src/base/process-group.ts";
 import { readAudit } from "../../src/contract/audit.ts";
+import { relayLimits } from "../../src/relay/limits.ts";
 import { proctorBinary } from "../support/binary.ts";
+import { earlierRun } from "../support/earlier-run.ts";
 import { generous, promptFrame, relayWords, scriptAdapter, startRelay } from "../support/relay-run.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -161,6 +163,45 @@ test("relay keeps both directions' notes whole while both are busy (R004)", asyn
   const count = (name: string): number => records.filter(({ event }) => event === name).length;
   expect([count("prompt_dispatch"), count("config_observed")]).toEqual([turns, turns]);
   expect([intact, complete]).toEqual([true, true]);
+});
+
+test("relay goes on passing bytes once its audit is full, and notes no more than that and the exit", async () => {
+  await using dir = await tempFolder();
+  const room = relayLimits.auditBytes - relayLimits.auditReserveBytes;
+  writeFileSync(join(dir.path, "audit.jsonl"), earlierRun(room - 2_000), { mode: 0o600 });
+  const relay = startRelay(dir.path, ["cat"]);
+  const prompts = Array.from({ length: 30 }, (_, id) => promptFrame(id)).join("");
+  await relay.send(prompts);
+  await relay.closeInput();
+
+  const { status, stdout, stderr } = await relay.ended;
+  expect([status, stdout.toString(), stderr]).toEqual([0, prompts, ""]);
+  const { records, intact, complete } = relay.audit();
+  expect(records.slice(-2).map(({ event }) => event)).toEqual(["audit_limit", "adapter_process_exited"]);
+  expect([intact, complete]).toEqual([true, false]);
+  expect(statSync(relay.auditPath).size).toBeLessThanOrEqual(relayLimits.auditBytes);
+
+  const again = await startRelay(dir.path, ["cat"]).ended;
+  expect([again.status, again.stderr.includes("[relay_audit_full]")]).toEqual([125, true]);
+});
+
+test("relay takes closed and odd standard streams as they are, and appends where its output is a file", async () => {
+  await using dir = await tempFolder();
+  writeFileSync(join(dir.path, "out"), "first\n");
+  const [relay, ...words] = [...relayWords("audit.jsonl", ["cat"])];
+  const run = (redirections: string) =>
+    Bun.spawnSync(["sh", "-c", `"$@" ${redirections}`, "sh", relay ?? "", ...words], {
+      cwd: dir.path,
+      env: { PATH: "/usr/bin:/bin" },
+      stdin: Buffer.from("second\n"),
+    }).exitCode;
+
+  expect(run(">>out")).toBe(0);
+  expect(run("<out >copy")).toBe(0);
+  for (const odd of ["<&-", "</dev/null >/dev/null", "<&- >&- 2>&-"]) expect(run(odd)).toBe(0);
+
+  for (const name of ["out", "copy"]) expect(readFileSync(join(dir.path, name), "utf8")).toBe("first\nsecond\n");
+  expect(readAudit(readFileSync(join(dir.path, "audit.jsonl"))).complete).toBe(true);
 });
 
 /** Whether this host lets one process watch another's system calls. */
