@@ -40,44 +40,69 @@ export function hookDoctor(options: DoctorOptions): DoctorReport {
   } catch (error) {
     findings.push(problem("configuration", sentenceOf(codeOf(error))));
   }
-  if (options.registryPath !== undefined) findings.push(registryFinding(options.registryPath));
+  const registry = options.registryPath === undefined ? null : registryFinding(options.registryPath);
+  if (registry !== null) findings.push(registry.finding);
   findings.push(...hostFindings(options));
-  if (config !== null) findings.push(...stateFindings(config));
+  if (config !== null) findings.push(...observeFindings(config));
+  const recoverState = registry?.stateDir ?? config?.stateDir;
+  if (recoverState !== undefined) findings.push(recoverFinding(recoverState, options.registryPath !== undefined));
   return { healthy: findings.every((one) => one.ok), findings };
 }
 
-function registryFinding(path: string): Finding {
+function registryFinding(path: string): { finding: Finding; stateDir?: string } {
   try {
-    const count = loadRegistry(path).bindings.length;
-    if (count === 0) return problem("registry", "There is no association yet; run recovery discover and associate.");
-    return fine("registry", `${count} association${count === 1 ? "" : "s"}.`);
+    const { bindings, stateDir } = loadRegistry(path);
+    requireStateFolder(stateDir);
+    const count = bindings.length;
+    if (count > 0) return { stateDir, finding: fine("registry", `${count} association${count === 1 ? "" : "s"}.`) };
+    const text = "There is no association yet; run recovery discover and associate.";
+    return { stateDir, finding: problem("registry", text) };
   } catch (error) {
-    return problem("registry", sentenceOf(codeOf(error)));
+    return { finding: problem("registry", sentenceOf(codeOf(error))) };
   }
 }
 
 function hostFindings(options: DoctorOptions): Finding[] {
-  const json = hostText(`${options.codexHome}/hooks.json`);
   const toml = hostText(`${options.codexHome}/config.toml`);
-  const named = (path: string) => `${json}\n${toml}`.includes(path);
-  const findings: Finding[] = [];
-  const configured = named(options.configPath);
-  findings.push(
-    configured
-      ? fine("configured", "The host's configuration names this hook.")
-      : problem("configured", "The host's configuration does not name this hook; paste the output of hook config."),
-  );
-  if (/^\s*hooks\s*=\s*false/m.test(toml)) findings.push(problem("feature", "Hooks are switched off in the host."));
-  if (configured) {
-    // The hash is the host's own and differs between its versions, so only its presence can be told from here.
-    const trusted = /\[hooks\.state\."[^"\n]*:post_tool_use:\d+:\d+"\]\s*\n\s*trusted_hash\s*=\s*"sha256:/.test(toml);
-    findings.push(
-      trusted
-        ? fine("trusted", "The host has a trust entry for a PostToolUse hook.")
-        : problem("trusted", "The host has no trust entry for this hook and skips it silently; trust it in the host."),
-    );
+  const host = { toml, all: `${hostText(`${options.codexHome}/hooks.json`)}\n${toml}` };
+  const findings = hookFindings(host, { path: options.configPath, events: ["post_tool_use"], prefix: "" });
+  if (options.registryPath !== undefined) {
+    const events = ["session_start", "user_prompt_submit"];
+    findings.push(...hookFindings(host, { path: options.registryPath, events, prefix: "recover " }));
   }
+  if (/^\s*hooks\s*=\s*false/m.test(toml)) findings.push(problem("feature", "Hooks are switched off in the host."));
   return findings;
+}
+
+interface HookPlace {
+  readonly path: string;
+  readonly events: readonly string[];
+  readonly prefix: string;
+}
+
+/** Whether the host names a hook and trusts something for each of its events. */
+function hookFindings(host: { readonly toml: string; readonly all: string }, hook: HookPlace): Finding[] {
+  const { path, events, prefix } = hook;
+  const configured = host.all.includes(path) || host.all.includes(JSON.stringify(path).slice(1, -1));
+  if (!configured) {
+    const text = "The host's configuration does not name this hook; paste the output of hook config.";
+    return [problem(`${prefix}configured`, text)];
+  }
+  // The hash is the host's own and differs between its versions, so only its presence can be told from here.
+  const trusts = (event: string) =>
+    new RegExp(`\\[hooks\\.state\\."[^"\\n]*:${event}:\\d+:\\d+"\\]\\s*\\n\\s*trusted_hash\\s*=\\s*"sha256:`).test(
+      host.toml,
+    );
+  const missing = events.filter((event) => !trusts(event));
+  return [
+    fine(`${prefix}configured`, "The host's configuration names this hook."),
+    missing.length === 0
+      ? fine(`${prefix}trusted`, `The host has a trust entry for ${events.join(" and ")}.`)
+      : problem(
+          `${prefix}trusted`,
+          `The host has no trust entry for ${missing.join(" and ")} and skips that hook silently; trust it in the host.`,
+        ),
+  ];
 }
 
 function hostText(path: string): string {
@@ -89,28 +114,33 @@ function hostText(path: string): string {
   }
 }
 
-function stateFindings(config: HookConfig): Finding[] {
-  const lines = readLedger(config.stateDir);
-  const observed = lines.filter((line) => line.hook !== "recover");
-  const fired = observed.filter((line) => line.hook === "observe").length;
+function observeFindings(config: HookConfig): Finding[] {
+  const lines = readLedger(config.stateDir).filter((line) => line.hook !== "recover");
+  const fired = lines.filter((line) => line.hook === "observe").length;
   const findings = [
     fired > 0
       ? fine("fired", `The observing hook ran ${fired} times by its ledger.`)
       : problem("fired", "The observing hook has not run yet; use one tool in the configured conversation."),
+    failureFinding("observe failures", lines),
   ];
-  findings.push(
-    failureFinding("observe failures", observed),
-    failureFinding(
-      "recover failures",
-      lines.filter((line) => line.hook === "recover"),
-    ),
-  );
   try {
     findings.push(outboxFinding(config));
   } catch (error) {
     findings.push(problem("delivered", sentenceOf(codeOf(error))));
   }
   return findings;
+}
+
+/** The recovering hook notes its runs where its registry keeps its state. */
+function recoverFinding(stateDir: string, wanted: boolean): Finding {
+  const lines = readLedger(stateDir).filter((line) => line.hook === "recover");
+  if (wanted && lines.length === 0) {
+    return problem(
+      "recover fired",
+      "The recovering hook has not run yet; start a conversation in an associated folder.",
+    );
+  }
+  return failureFinding("recover failures", lines);
 }
 
 /** The newest line decides; what failed before it is counted. */

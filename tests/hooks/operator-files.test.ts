@@ -125,3 +125,35 @@ test("doctor says what is missing and what to do next", async () => {
   expect([run.code, JSON.parse(run.stdout).healthy]).toEqual([1, false]);
   expect(run.stdout).toContain("--flush");
 });
+
+test("doctor tells of the recovering hook too: associated, configured, trusted, fired, in the registry's own state", async () => {
+  await using d = await desk();
+  const home = `${d.path}/codex`;
+  const [registryPath, stateDir] = [`${d.path}/registry.json`, `${d.path}/recovery`];
+  mkdirSync(home);
+  mkdirSync(stateDir, { mode: 0o700 });
+  const value = { version: 1, server_url: "http://127.0.0.1:1", authorization_file: `${d.path}/auth`, bindings: [] };
+  writePrivate(registryPath, JSON.stringify({ ...value, state_dir: stateDir }));
+  const options = { configPath: d.configPath, registryPath, codexHome: home };
+  const problems = () =>
+    hookDoctor(options)
+      .findings.filter((one) => !one.ok)
+      .map((one) => one.name);
+
+  expect(problems()).toEqual(["registry", "configured", "recover configured", "fired", "recover fired"]);
+  writePrivate(
+    `${home}/hooks.json`,
+    hostConfig({ binary: "/p", observeConfig: d.configPath, registry: registryPath, format: "hooks.json" }),
+  );
+  expect(problems()).toEqual(["registry", "trusted", "recover trusted", "fired", "recover fired"]);
+  const trust = (event: string) => `[hooks.state."${home}/hooks.json:${event}:0:0"]\ntrusted_hash = "sha256:1"\n`;
+  writePrivate(`${home}/config.toml`, `${trust("post_tool_use")}${trust("session_start")}`);
+  expect(hookDoctor(options).findings.find((one) => one.name === "recover trusted")?.text).toContain(
+    "user_prompt_submit",
+  );
+  const input = JSON.stringify({ hook_event_name: "SessionStart", session_id: "one", cwd: d.project });
+  await runProctor(["hook", "recover", "--registry", registryPath], { input });
+  expect(problems()).toEqual(["registry", "recover trusted", "fired"]);
+  writePrivate(`${home}/config.toml`, "[features]\nhooks = false\n");
+  expect(problems()).toContain("feature");
+}, 60_000);
