@@ -61,6 +61,11 @@ export function stderrScreen(environment: Readonly<Record<string, string | undef
   };
 }
 
+/** For one who goes on after a living line that nobody ended any more. */
+export function leaveLivingLine(screen: ProgressScreen): void {
+  if (screen.terminal) screen.write("\n");
+}
+
 class PlainLines implements AcceptProgress {
   readonly #screen: ProgressScreen;
   readonly #startedMs: number;

@@ -4,6 +4,7 @@ import { pickEnvironment } from "../base/environment.ts";
 import { currentFolder, processEnvironment, selfCommand, stateFolder } from "../base/self.ts";
 import { becomeSubreaper } from "../base/subreaper.ts";
 import { acceptArguments, acceptWords } from "./accept-options.ts";
+import { leaveLivingLine, stderrScreen } from "./accept-progress.ts";
 import { endDeadRunsAndTell } from "./dead-runs.ts";
 import { exitNumbers } from "./exit-numbers.ts";
 import { printResult, tell, tellLines } from "./result.ts";
@@ -33,6 +34,7 @@ export default defineStrictCommand({
     const env = pickEnvironment(processEnvironment(), [...mappedNames, ...workerNames]);
     const end = await runUnderDeadman({ ...worker, env, cwd: currentFolder() });
     if (end.code === exitNumbers.done || end.code === exitNumbers.failed) return end.code;
+    if (!args.json) leaveLivingLine(stderrScreen(processEnvironment()));
     await tellUnfinished(end.ended);
     printResult({ state: "failed", failure: "harness_worker_gone" }, { json: true });
     return exitNumbers.failed;

@@ -1,6 +1,11 @@
 // What `accept` shows: living lines on a terminal, plain ones elsewhere, and one screen at the end.
 import { expect, test } from "bun:test";
-import { acceptProgress, type ProgressScreen, stderrScreen } from "../../src/commands/accept-progress.ts";
+import {
+  acceptProgress,
+  leaveLivingLine,
+  type ProgressScreen,
+  stderrScreen,
+} from "../../src/commands/accept-progress.ts";
 import { acceptSummary } from "../../src/commands/accept-summary.ts";
 import type { Report } from "../../src/contract/report.ts";
 import { honestReport, withVerdict, writeRun } from "../evidence/honest-report.ts";
@@ -113,6 +118,20 @@ test("elsewhere there is one plain line a phase and nothing is rewritten", () =>
   progress.end();
 
   expect(written()).toBe("   0.0 s  preflight\n   1.0 s  services ready\n");
+});
+
+test("a sentence after a living line that nobody ended stands on a line of its own", () => {
+  for (const [terminal, written] of [
+    [true, "\n"],
+    [false, ""],
+  ] as const) {
+    let text = "";
+    const write = (part: string) => {
+      text += part;
+    };
+    leaveLivingLine({ terminal, colour: false, columns: () => 80, nowMs: () => 0, write });
+    expect(text).toBe(written);
+  }
 });
 
 async function screenOf(change: (report: Report) => Report = (report) => report): Promise<string> {
