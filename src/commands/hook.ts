@@ -1,7 +1,9 @@
 // `proctor hook observe|recover|config|doctor`: the two hooks, their ready-to-paste configuration, and why one of
 // them does not work. Nothing here installs a hook or touches trust.
+import { resolve } from "node:path";
 import { currentFolder, executablePath, processEnvironment } from "../base/self.ts";
 import { printResult, printText } from "./result.ts";
+import { UsageError } from "./strict-args.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
 const observe = defineStrictCommand({
@@ -48,8 +50,8 @@ const config = defineStrictCommand({
     ],
   },
   args: {
-    config: { type: "string", valueHint: "FILE", description: "Configuration of the observing hook (absolute)." },
-    registry: { type: "string", valueHint: "FILE", description: "Registry of the recovering hook (absolute)." },
+    config: { type: "string", valueHint: "FILE", description: "Configuration of the observing hook." },
+    registry: { type: "string", valueHint: "FILE", description: "Registry of the recovering hook." },
     format: {
       type: "string",
       choices: ["hooks.json", "config.toml"],
@@ -59,11 +61,20 @@ const config = defineStrictCommand({
   },
   async run({ args }) {
     const { hostConfig } = await import("../hooks/host-config.ts");
+    if (args.config === undefined && args.registry === undefined) {
+      throw new UsageError("--config or --registry is required.");
+    }
+    const [observeConfig, registry] = [absolute(args.config), absolute(args.registry)];
     const format = args.format === "config.toml" ? "config.toml" : "hooks.json";
-    printText(hostConfig({ binary: executablePath(), observeConfig: args.config, registry: args.registry, format }));
+    printText(hostConfig({ binary: executablePath(), observeConfig, registry, format }));
     return 0;
   },
 });
+
+/** A host starts hooks in folders of its own, so a path is written whole. */
+function absolute(path: string | undefined): string | undefined {
+  return path === undefined ? undefined : resolve(currentFolder(), path);
+}
 
 const doctor = defineStrictCommand({
   meta: {
@@ -87,7 +98,8 @@ const doctor = defineStrictCommand({
     const { hookDoctor } = await import("../hooks/doctor.ts");
     const environment = processEnvironment();
     const codexHome = args["codex-home"] ?? environment.CODEX_HOME ?? `${environment.HOME ?? currentFolder()}/.codex`;
-    const found = hookDoctor({ configPath: args.config, registryPath: args.registry, codexHome });
+    const configPath = resolve(currentFolder(), args.config);
+    const found = hookDoctor({ configPath, registryPath: absolute(args.registry), codexHome });
     printResult(found, {
       json: args.json,
       text: () => found.findings.map((one) => `${one.ok ? "ok     " : "PROBLEM"} ${one.name}: ${one.text}`).join("\n"),

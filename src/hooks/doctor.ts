@@ -8,7 +8,7 @@ import { type HookConfig, loadConfig } from "./config-file.ts";
 import { checkRecord } from "./delivery.ts";
 import { type LedgerLine, readLedger } from "./ledger.ts";
 import { hookLimits } from "./limits.ts";
-import { requireStateFolder } from "./operator-files.ts";
+import { readAuthorization, requireStateFolder } from "./operator-files.ts";
 import { listRecords, listRefusals, readRecord } from "./outbox.ts";
 import { loadRegistry } from "./registry-file.ts";
 
@@ -40,6 +40,7 @@ export function hookDoctor(options: DoctorOptions): DoctorReport {
   } catch (error) {
     findings.push(problem("configuration", sentenceOf(codeOf(error))));
   }
+  if (config !== null) findings.push(authorizationFinding(config));
   const registry = options.registryPath === undefined ? null : registryFinding(options.registryPath);
   if (registry !== null) findings.push(registry.finding);
   findings.push(...hostFindings(options));
@@ -47,6 +48,15 @@ export function hookDoctor(options: DoctorOptions): DoctorReport {
   const recoverState = registry?.stateDir ?? config?.stateDir;
   if (recoverState !== undefined) findings.push(recoverFinding(recoverState, options.registryPath !== undefined));
   return { healthy: findings.every((one) => one.ok), findings };
+}
+
+function authorizationFinding(config: HookConfig): Finding {
+  try {
+    readAuthorization(config.authorizationFile);
+    return fine("authorization", "The authorization file is private and holds one header value.");
+  } catch (error) {
+    return problem("authorization", sentenceOf(codeOf(error)));
+  }
 }
 
 function registryFinding(path: string): { finding: Finding; stateDir?: string } {

@@ -99,6 +99,16 @@ test("hostConfig() quotes paths for the host's shell and writes TOML that parses
   );
 });
 
+test("hook config writes whole paths and refuses to print nothing", async () => {
+  await using d = await desk();
+
+  const relative = await runProctor(["hook", "config", "--config", "config.json"], { cwd: d.path });
+  const nothing = await runProctor(["hook", "config"]);
+
+  expect(JSON.parse(relative.stdout).hooks.PostToolUse[0].hooks[0].command).toContain(`--config ${d.configPath} `);
+  expect([nothing.code, nothing.stdout]).toEqual([64, ""]);
+}, 60_000);
+
 test("doctor says what is missing and what to do next", async () => {
   await using d = await desk();
   const home = `${d.path}/codex`;
@@ -110,6 +120,9 @@ test("doctor says what is missing and what to do next", async () => {
       .map((one) => one.name);
 
   expect(problems()).toEqual(["configured", "fired"]);
+  chmodSync(`${d.path}/auth`, 0o644);
+  expect(problems()).toEqual(["authorization", "configured", "fired"]);
+  chmodSync(`${d.path}/auth`, 0o600);
   writePrivate(
     `${home}/hooks.json`,
     hostConfig({ binary: "/p", observeConfig: d.configPath, registry: undefined, format: "hooks.json" }),
