@@ -36,3 +36,13 @@ test("the workflows parse, ask for nothing by default and pin every action by a 
     for (const [, at] of text.matchAll(/uses: [^@\s]+@(\S+)/g)) expect(at, file).toMatch(/^[0-9a-f]{40}$/);
   }
 });
+
+test("O171 the same suite runs on Linux, macOS and Windows", async () => {
+  // biome-ignore lint/suspicious/noExplicitAny: a foreign format, looked into here only.
+  const { jobs } = Bun.YAML.parse(await Bun.file(`${projectRoot}.github/workflows/test.yml`).text()) as any;
+  const commands = (job: string) => jobs[job].steps.map((step: { run?: string }) => step.run);
+
+  expect(commands("linux")).toContain(".ci/run");
+  expect(await Bun.file(`${projectRoot}.ci/run`).text()).toContain("npm test");
+  for (const job of ["macos", "windows"]) expect(commands(job), job).toContain("npm test");
+});

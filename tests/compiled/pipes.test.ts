@@ -41,7 +41,7 @@ for (const kind of ["blocking", "non-blocking"] as const) {
   test(`300 KB reach a reader of 1,000 bytes at a time whole through a ${kind} pipe`, async () => {
     await using dir = await tempFolder();
     const pipe = `${dir.path}/pipe`;
-    expect(Bun.spawnSync(["mkfifo", "-m", "600", pipe]).exitCode).toBe(0);
+    expect(Bun.spawnSync(["/usr/bin/mkfifo", "-m", "600", pipe]).exitCode).toBe(0);
     const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
     const writer = openSync(pipe, constants.O_WRONLY | (kind === "blocking" ? 0 : constants.O_NONBLOCK));
     const child = Bun.spawn([proctorBinary, ...longWords], { env, stdin: "ignore", stdout: writer, stderr: "pipe" });
