@@ -4,6 +4,7 @@ import { pickEnvironment } from "../base/environment.ts";
 import { writeWhole } from "../base/output.ts";
 import { currentFolder, processEnvironment, selfCommand } from "../base/self.ts";
 import { readHookInput } from "./hook-input.ts";
+import { flush, observe } from "./observe.ts";
 import { compactAscii, type ExactJson } from "./python-json.ts";
 import { isAbsolutePath } from "./roots.ts";
 
@@ -78,7 +79,6 @@ async function refuseWords(sentence: string): Promise<number> {
 }
 
 async function runObserve(words: Words): Promise<number> {
-  const { observe, flush } = await import("./observe.ts");
   const configPath = words.values.get("--config")!;
   const deliver = words.values.get("--deliver") === "background" ? "background" : "inline";
   const flushing = words.switches.has("--flush");

@@ -1,7 +1,7 @@
 // Saves one tool call's report first, then delivers what is pending. Says truthfully which of both happened:
 // recorded, saved, ignored or incomplete. It never prints; it never changes what the host or the tool does.
 import { codeOf } from "../base/failure.ts";
-import { type HooksCode, hooksCodes } from "./codes.ts";
+import type { HooksCode } from "./codes.ts";
 import { type HookConfig, loadConfig } from "./config-file.ts";
 import type { DrainOptions, DrainResult, Sender } from "./delivery.ts";
 import { associationOf, eventOf, recordName, recordText } from "./event.ts";
@@ -46,7 +46,7 @@ export async function observe(input: HookInput, options: ObserveOptions): Promis
   try {
     config = loadConfig(options.configPath);
   } catch (error) {
-    return { status: "incomplete", reason: reasonOf(error) };
+    return { status: "incomplete", reason: await reasonOf(error) };
   }
   const result = await observeWith(config, input, options);
   note(config, "observe", result, options);
@@ -58,7 +58,7 @@ async function observeWith(config: HookConfig, input: HookInput, options: Observ
   try {
     name = save(config, input);
   } catch (error) {
-    const reason = reasonOf(error);
+    const reason = await reasonOf(error);
     // What was saved earlier need not wait for a payload that will never fit or an outbox that has to shrink.
     const drains = reason === "input_too_large" || reason === "pending_capacity_event_not_saved";
     if (drains || reason === "pending_event_conflict") await deliverQuietly(config, options);
@@ -72,7 +72,7 @@ async function observeWith(config: HookConfig, input: HookInput, options: Observ
   try {
     return afterDrain(name, await drain(config, drainOptions(options, false)));
   } catch (error) {
-    return { status: "incomplete", reason: reasonOf(error), saved: true };
+    return { status: "incomplete", reason: await reasonOf(error), saved: true };
   }
 }
 
@@ -118,7 +118,7 @@ export async function flush(options: ObserveOptions): Promise<ObserveResult> {
   try {
     config = loadConfig(options.configPath);
   } catch (error) {
-    return { status: "incomplete", reason: reasonOf(error) };
+    return { status: "incomplete", reason: await reasonOf(error) };
   }
   const result = await flushWith(config, options);
   note(config, "flush", result, options);
@@ -138,7 +138,7 @@ async function flushWith(config: HookConfig, options: ObserveOptions): Promise<O
     if (first !== undefined) return { status: "incomplete", reason: first, acknowledged, left };
     return { status: "incomplete", reason: "recording_refused", error_kind: kind ?? "unknown", acknowledged, left };
   } catch (error) {
-    return { status: "incomplete", reason: reasonOf(error) };
+    return { status: "incomplete", reason: await reasonOf(error) };
   }
 }
 
@@ -172,7 +172,9 @@ function isEmpty(left: LeftCounts): boolean {
   return left.pending + left.foreign + left.corrupt + left.refused === 0;
 }
 
-function reasonOf(error: unknown): HooksCode {
+/** The sentences are loaded for a refusal only: a save that succeeds does not pay for them. */
+async function reasonOf(error: unknown): Promise<HooksCode> {
+  const { hooksCodes } = await import("./codes.ts");
   const code = codeOf(error);
   return Object.hasOwn(hooksCodes, code) ? (code as HooksCode) : generic;
 }
