@@ -19,6 +19,7 @@ export const gatewayCodes = {
   gateway_request_invalid: "The gateway did not understand the operator's request.",
   environment_name_invalid: "The variable's name is not one a program can be given.",
   child_not_started: "The program could not be started.",
+  probe_check_unknown: "The probe has no check of that name; its result without `--only` lists them.",
   probe_target_invalid: "The probe attacks ws://127.0.0.1:PORT/ or unix:PATH only.",
 } as const;
 export type GatewayCode = keyof typeof gatewayCodes;

@@ -107,21 +107,23 @@ class Connection {
   /** One turn of work for this client; who has sent too much for it is not read for a while. */
   #turn(reader: FrameReader, work: () => void): void {
     work();
-    const { turns } = this.#context;
-    const nowMs = performance.now();
-    let restMs = this.#allowance.restMs();
-    if (restMs > 0 && !turns.othersThan(this, nowMs)) {
-      this.#allowance.forgive();
-      restMs = 0;
-    }
-    turns.worked(this, nowMs);
-    if (this.#phase !== "open" || (restMs === 0 && !reader.stopped)) return;
+    this.#context.turns.worked(this, performance.now());
+    const restMs = this.#allowance.restMs();
+    if (restMs === 0 || this.#phase !== "open") return;
     this.#gate.hold(reader);
     this.#rest = setTimeout(() => {
       this.#gate.free(reader);
       this.#allowance.comeBack(performance.now());
       if (reader.stopped) this.#guarded(() => this.#turn(reader, () => reader.goOn()));
     }, restMs);
+  }
+
+  /** Takes a frame off the allowance; with nobody else to serve there is no end of it. */
+  #spend(frameBytes: number): boolean {
+    if (this.#allowance.spend(frameBytes)) return true;
+    if (this.#context.turns.othersThan(this, performance.now())) return false;
+    this.#allowance.forgive();
+    return true;
   }
 
   #open(grant: Grant, rights: Rights): void {
@@ -149,7 +151,7 @@ class Connection {
         fail: (code) => this.close(code),
       },
       limits,
-      (frameBytes) => this.#allowance.spend(frameBytes),
+      (frameBytes) => this.#spend(frameBytes),
     );
     audit?.note({ event: "connected", client: grant.clientId });
     grant.onRevoked = () => this.close(1008);

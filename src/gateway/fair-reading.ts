@@ -1,5 +1,5 @@
 // Keeps one busy client from being everybody's delay. Who sends more than its allowance is not read for a while, as long
-// as somebody else is there to be served; a client alone only yields the turn.
+// as somebody else is there to be served; a client alone may send what it likes.
 import { gatewayLimits } from "./limits.ts";
 
 /** Which clients of a gateway had work lately; shared by all its connections. */

@@ -30,6 +30,7 @@ export class FrameReader {
   #to = 0;
   #message: Buffer = nothing;
   #messageBytes = 0;
+  #fragments = 0;
   #inMessage = false;
   #stopped = false;
   #done = false;
@@ -162,6 +163,7 @@ export class FrameReader {
   #data(payload: Uint8Array, final: boolean): undefined {
     if (final && !this.#inMessage) return this.#emit(payload);
     this.#inMessage = true;
+    if (++this.#fragments > gatewayLimits.maxFragments) return this.#fail(1009);
     if (this.#messageBytes + payload.length > 0)
       this.#message = appended(this.#message, this.#messageBytes, payload, this.#limits.maxMessageBytes);
     this.#messageBytes += payload.length;
@@ -169,6 +171,7 @@ export class FrameReader {
     const whole = this.#message.subarray(0, this.#messageBytes);
     this.#message = nothing;
     this.#messageBytes = 0;
+    this.#fragments = 0;
     this.#inMessage = false;
     this.#emit(whole);
   }

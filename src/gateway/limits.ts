@@ -6,6 +6,8 @@ export const gatewayLimits = {
   maxFrameBytes: 1024 * 1024,
   maxQueueBytes: 32 * 1024 * 1024,
   gatherBytes: 128 * 1024,
+  /** Pieces of one message. */
+  maxFragments: 65_536,
   maxHandshakeBytes: 64 * 1024,
   handshakeMs: 5000,
   maxConnections: 32,
@@ -31,6 +33,7 @@ export const gatewayLimits = {
   maxJsonDepth: 127,
   maxControlBytes: 64 * 1024,
   controlMs: 10_000,
+  probeWaitMs: 8000,
   maxAuditBytes: 16 * 1024 * 1024,
 } as const;
 

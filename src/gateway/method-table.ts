@@ -209,11 +209,6 @@ export function rightFor(method: string, allowed?: ReadonlyMap<string, Permissio
   return table.get(method) ?? allowed?.get(method);
 }
 
-/** Names the table knows, for tests and status. */
-export function knownMethods(): string[] {
-  return [...table.keys()];
-}
-
 /** Reading and following a thread never needs its lease; everything else that names a thread does. */
 export function needsLease(method: string, right: Permission): boolean {
   return (

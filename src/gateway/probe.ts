@@ -1,79 +1,123 @@
-// Attacks a loopback endpoint with the known ways into local agent servers and says which door stood open. It only
-// asks for upgrades and sends no message: read-only on whatever listens there. A socket's path is looked at as well.
+// Attacks a loopback endpoint with the known ways into local agent servers and says which door stood open. It asks for
+// upgrades and breaks frames, and delivers no message: read-only on whatever listens there.
 import { lstatSync } from "node:fs";
-import { connect } from "node:net";
 import { dirname } from "node:path";
 import { Failure } from "../base/failure.ts";
 import { effectiveUserId } from "../base/self.ts";
 import type { GatewayCode } from "./codes.ts";
+import { gatewayLimits } from "./limits.ts";
+import { type FrameAttack, frameAttacks } from "./probe-frames.ts";
+import { type HeadAttack, headAttacks } from "./probe-heads.ts";
+import { Contact, headFor, type Target, targetOf } from "./probe-wire.ts";
 
 export interface ProbeFinding {
   readonly check: string;
-  readonly outcome: "refused" | "open" | "no_answer";
+  /** `skipped`: the check needs a credential that was not given. */
+  readonly outcome: "refused" | "open" | "no_answer" | "skipped";
 }
 
-interface Target {
-  readonly host: string;
-  readonly port?: number;
-  readonly path?: string;
+export interface ProbeOptions {
+  /** A valid bearer, for checks that put it into a wrong carrier or need a channel. */
+  readonly bearer?: string;
+  /** One that was revoked. */
+  readonly revoked?: string;
+  /** The names of the checks to run; all of them when empty. */
+  readonly only?: readonly string[];
+  /** How long an endpoint may take to close what it must not keep. */
+  readonly waitMs?: number;
 }
 
-/** `bearer` lets the checks show that the very credential is refused in a wrong carrier; without it none is sent. */
-export async function probeEndpoint(
-  address: string,
-  bearer?: string,
-): Promise<{ passed: boolean; checks: ProbeFinding[] }> {
+export interface ProbeResult {
+  readonly passed: boolean;
+  readonly checks: ProbeFinding[];
+}
+
+type Outcome = ProbeFinding["outcome"];
+type Check = readonly [check: string, run: () => Promise<Outcome>];
+
+export async function probeEndpoint(address: string, options: ProbeOptions = {}): Promise<ProbeResult> {
   const target = targetOf(address);
+  const { only = [] } = options;
+  const known = checksOf(target, options);
+  const unknown = only.some((name) => !known.some(([check]) => check === name));
+  if (unknown) throw new Failure<GatewayCode>("probe_check_unknown");
   const checks: ProbeFinding[] = [];
-  for (const [check, bytes] of attacks(target.host, bearer)) {
-    const answer = await ask(target, bytes);
-    const bounded = check === "oversized_head" || check === "endless_head";
-    const open = answer.startsWith("HTTP/1.1 101") || (answer === "still open" && bounded);
-    checks.push({ check, outcome: open ? "open" : answer === "" || answer === "still open" ? "no_answer" : "refused" });
+  for (const [check, run] of known) {
+    if (only.length === 0 || only.includes(check)) checks.push({ check, outcome: await run() });
   }
-  if (target.path !== undefined) checks.push({ check: "socket_path", outcome: judgeSocketPath(target.path) });
-  const reached = checks.some((one) => one.outcome !== "no_answer" && one.check !== "socket_path");
-  if (!reached) throw new Failure<GatewayCode>("gateway_unreachable");
+  const answered = checks.filter((one) => one.outcome !== "no_answer" && one.outcome !== "skipped");
+  if (!answered.some((one) => one.check !== "socket_path")) throw new Failure<GatewayCode>("gateway_unreachable");
   return { passed: checks.every((one) => one.outcome !== "open"), checks };
 }
 
-function attacks(host: string, bearer: string | undefined): Array<readonly [string, string]> {
-  const auth = bearer === undefined ? [] : [`Authorization: Bearer ${bearer}`];
-  const token = bearer ?? `probe.${"0".repeat(64)}`;
-  const head = (lines: readonly string[], options: { target?: string; host?: string; version?: string } = {}) =>
-    `${[
-      `GET ${options.target ?? "/"} HTTP/${options.version ?? "1.1"}`,
-      `Host: ${options.host ?? host}`,
-      "Upgrade: websocket",
-      "Connection: Upgrade",
-      "Sec-WebSocket-Version: 13",
-      "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
-      ...lines,
-    ].join("\r\n")}\r\n\r\n`;
+function checksOf(target: Target, options: ProbeOptions): Check[] {
+  const { bearer, revoked, waitMs = gatewayLimits.probeWaitMs } = options;
+  const heads = headAttacks(target, bearer).map(
+    (attack): Check => [attack.check, () => runHead(target, attack, waitMs)],
+  );
+  const frames = frameAttacks.map(
+    (attack): Check => [
+      attack.check,
+      async () => (bearer === undefined ? "skipped" : runFrames(target, attack, { bearer, waitMs })),
+    ],
+  );
+  const replayed = { check: "revoked_replay", bytes: headFor(target, { lines: [`Authorization: Bearer ${revoked}`] }) };
   return [
-    ["no_credential", head([])],
-    ["unknown_credential", head([`Authorization: Bearer probe.${"0".repeat(64)}`])],
-    ["browser_origin", head([...auth, "Origin: https://evil.example"])],
-    ["browser_origin_null", head([...auth, "Origin: null"])],
-    ["dns_rebinding", head(auth, { host: "evil.example" })],
-    ["query_token", head([], { target: `/?token=${token}` })],
-    ["subprotocol_token", head([`Sec-WebSocket-Protocol: bearer, ${token}`])],
-    ["cookie_token", head([`Cookie: token=${token}`])],
-    ["duplicate_authorization", head([`Authorization: Bearer ${token}`, "Authorization: Bearer x"])],
-    ["duplicate_host", head([...auth, `Host: ${host}`])],
-    ["smuggling_content_length", head([...auth, "Content-Length: 4"])],
-    ["smuggling_transfer_encoding", head([...auth, "Transfer-Encoding: chunked"])],
-    ["absolute_target", head(auth, { target: `http://${host}/` })],
-    ["self_declared_rights", head(["X-Supercode-Permissions: observe,terminate"])],
-    ["old_protocol", head(auth, { version: "1.0" })],
-    ["oversized_head", `${head([`X-Pad: ${"x".repeat(70_000)}`])}`],
-    ["endless_head", `GET / HTTP/1.1\r\nHost: ${host}\r\nX-Pad: ${"x".repeat(70_000)}`],
-    ["limiter_bypass", head(["X-Forwarded-For: 127.0.0.1", "X-Real-IP: 127.0.0.1", "Forwarded: for=127.0.0.1"])],
+    ...heads,
+    ["revoked_replay", async () => (revoked === undefined ? "skipped" : runHead(target, replayed, waitMs))],
+    ...frames,
+    ["half_open_flood", () => floodHalfOpen(target, waitMs)],
+    ...(target.path === undefined ? [] : [["socket_path", async () => judgeSocketPath(target.path!)] as const]),
   ];
 }
 
+async function runHead(target: Target, attack: HeadAttack, waitMs: number): Promise<Outcome> {
+  using contact = new Contact(target);
+  await contact.write(attack.bytes);
+  await contact.answered(waitMs);
+  if (contact.admitted) return "open";
+  if (!contact.connected) return "no_answer";
+  if (contact.text === "" && !contact.ended) return attack.mustEnd === true ? "open" : "no_answer";
+  return contact.text === "" && attack.mustEnd !== true ? "no_answer" : "refused";
+}
+
+async function runFrames(
+  target: Target,
+  attack: FrameAttack,
+  options: { readonly bearer: string; readonly waitMs: number },
+): Promise<Outcome> {
+  const { bearer, waitMs } = options;
+  const end = performance.now() + waitMs;
+  while (performance.now() < end) {
+    using contact = new Contact(target);
+    await contact.write(headFor(target, { lines: [`Authorization: Bearer ${bearer}`] }));
+    await contact.answered(waitMs);
+    if (contact.text.startsWith("HTTP/1.1 409")) continue; // the channel of the check before is still closing
+    if (!contact.admitted) return "no_answer";
+    for (const piece of attack.pieces()) if (!(await contact.write(piece))) break;
+    return (await contact.closes(waitMs)) ? "refused" : "open";
+  }
+  return "no_answer";
+}
+
+/** Open when heads that never end are kept, so that nobody else gets in. */
+async function floodHalfOpen(target: Target, waitMs: number): Promise<Outcome> {
+  const flood = Array.from({ length: gatewayLimits.maxConnections + 8 }, () => new Contact(target));
+  try {
+    await Promise.all(flood.map((one) => one.write(`GET / HTTP/1.1\r\nHost: ${target.host}\r\n`)));
+    const closed = await Promise.all(flood.map((one) => one.closes(waitMs)));
+    if (!closed.every(Boolean)) return "open";
+    using after = new Contact(target);
+    await after.write(headFor(target));
+    await after.answered(waitMs);
+    return after.text === "" ? "no_answer" : "refused";
+  } finally {
+    for (const one of flood) one[Symbol.dispose]();
+  }
+}
+
 /** Open when another user could swap or reach the socket: a link, a shared folder, a wide mode. */
-function judgeSocketPath(path: string): ProbeFinding["outcome"] {
+function judgeSocketPath(path: string): Outcome {
   try {
     const socket = lstatSync(path);
     const folder = lstatSync(dirname(path));
@@ -82,33 +126,5 @@ function judgeSocketPath(path: string): ProbeFinding["outcome"] {
     return own && tight && folder.isDirectory() && (folder.mode & 0o077) === 0 ? "refused" : "open";
   } catch {
     return "no_answer"; // nothing is there
-  }
-}
-
-function targetOf(address: string): Target {
-  const port = /^ws:\/\/127\.0\.0\.1:([1-9][0-9]{0,4})\/?$/.exec(address)?.[1];
-  if (port !== undefined && Number(port) < 65536) return { host: `127.0.0.1:${port}`, port: Number(port) };
-  if (/^unix:\/[!-~]+$/.test(address)) return { host: "localhost", path: address.slice(5) };
-  throw new Failure<GatewayCode>("probe_target_invalid");
-}
-
-async function ask(target: Target, bytes: string): Promise<string> {
-  const done = Promise.withResolvers<string>();
-  let text = "";
-  const socket =
-    target.path === undefined ? connect({ host: "127.0.0.1", port: target.port! }) : connect({ path: target.path });
-  const timer = setTimeout(() => done.resolve(text || "still open"), 8000);
-  socket.on("connect", () => socket.write(bytes));
-  socket.on("data", (chunk: Buffer) => {
-    text = `${text}${chunk.toString("latin1")}`.slice(0, 4096);
-    if (text.includes("\r\n\r\n")) done.resolve(text);
-  });
-  socket.on("error", () => done.resolve(text));
-  socket.on("close", () => done.resolve(text));
-  try {
-    return await done.promise;
-  } finally {
-    clearTimeout(timer);
-    socket.destroy();
   }
 }

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { frame } from "../../src/gateway/frame-writer.ts";
 import { FrameReader } from "../../src/gateway/frames.ts";
+import { gatewayLimits } from "../../src/gateway/limits.ts";
 import { masked } from "./raw-frames.ts";
 
 function read(chunks: readonly Buffer[], limits = { maxFrameBytes: 1024, maxMessageBytes: 4096 }): string[] {
@@ -72,6 +73,16 @@ test("G003 G004 G165 frame and message limits hold apart, at the limit and one m
   const three = [part(0x01, 1024), part(0x00, 1024), part(0x00, 1024)];
   expect(read([...three, part(0x80, 1024)])[0]).toHaveLength(5 + 4096);
   expect(read([...three, part(0x00, 1024), part(0x80, 1)])).toEqual(["fail 1009"]);
+});
+
+test("a message comes in as many pieces as the limit says, and not in one more", () => {
+  const many = (count: number) => [
+    masked(0x01, utf8("1")),
+    ...Array.from({ length: count - 2 }, () => masked(0x00, utf8(""))),
+    masked(0x80, utf8("")),
+  ];
+  expect(read([Buffer.concat(many(gatewayLimits.maxFragments))])).toEqual(["text 1"]);
+  expect(read([Buffer.concat([...many(3), ...many(gatewayLimits.maxFragments + 1)])])).toEqual(["text 1", "fail 1009"]);
 });
 
 test("FrameReader survives mutated bytes", () => {

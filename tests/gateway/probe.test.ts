@@ -1,47 +1,77 @@
-// The probe is green on our endpoint and names the planted holes of a weak one.
+// The probe is green on our endpoint and finds each planted hole of a server that is strict otherwise.
 import { expect, test } from "bun:test";
 import { chmodSync, renameSync, symlinkSync } from "node:fs";
-import { createServer } from "node:net";
+import { codeOf } from "../../src/base/failure.ts";
 import { probeEndpoint } from "../../src/gateway/probe.ts";
+import { projectRoot } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { fakeGateway } from "./gateway-fixture.ts";
+import { serve } from "./serve-fixture.ts";
+import { goodBearer, headHoles, openWeakServer, revokedBearer, stayingHoles } from "./weak-server.ts";
+
+const openOf = (result: { checks: ReadonlyArray<{ check: string; outcome: string }> }) =>
+  result.checks.filter((one) => one.outcome === "open").map((one) => one.check);
 
 test("probeEndpoint() finds every door of our gateway closed, with and without a valid bearer", async () => {
   await using dir = await tempFolder();
-  await using opened = fakeGateway(dir.path);
+  await using opened = fakeGateway(dir.path, { limits: { handshakeMs: 1500 } });
   const { gateway, bootstrap } = opened;
   const bearer = gateway.issue(bootstrap, "one", "interactive").exposeBearer((text) => text);
+  const revoked = gateway.issue(bootstrap, "two", "interactive");
+  const spent = revoked.exposeBearer((text) => text);
+  await gateway.revoke(bootstrap, revoked);
   const tcp = await gateway.listenTcp(0);
   const unix = await gateway.listenUnix(`${dir.path}/g.sock`);
 
-  for (const address of [`ws://${tcp.address}/`, `unix:${unix.address}`])
-    for (const given of [undefined, bearer]) {
-      const { passed, checks } = await probeEndpoint(address, given);
-      expect(checks.filter((one) => one.outcome === "open")).toEqual([]);
-      expect(passed).toBe(true);
-    }
+  for (const [address, given] of [
+    [`ws://${tcp.address}/`, {}],
+    [`ws://${tcp.address}/`, { bearer, revoked: spent }],
+    [`unix:${unix.address}`, { bearer, revoked: spent }],
+  ] as const) {
+    const result = await probeEndpoint(address, given);
+    const kinds = new Set(result.checks.map((one) => one.outcome));
+    expect([openOf(result), result.passed]).toEqual([[], true]);
+    expect(kinds).toEqual(new Set("bearer" in given ? ["refused"] : ["refused", "skipped"]));
+  }
 });
 
-test("probeEndpoint() names the planted holes of a weak server", async () => {
-  using weak = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch(request, server) {
-      const query = new URL(request.url).searchParams.has("token");
-      const declared = request.headers.has("x-supercode-permissions");
-      if ((query || declared) && server.upgrade(request)) return undefined;
-      return new Response("no", { status: 401 });
-    },
-    websocket: { message() {} },
-  });
+test("`gateway probe --runtime-dir` is green on a running gateway and leaves no credential behind", async () => {
+  await using dir = await tempFolder();
+  const upstream = [process.execPath, `${projectRoot}fixtures/programs/fake-app-server.ts`];
+  await using served = await serve({ folder: dir.path, upstream });
 
-  const { passed, checks } = await probeEndpoint(`ws://127.0.0.1:${weak.port}/`);
+  const probed = await served.operator("probe");
 
-  expect(passed).toBe(false);
-  expect(checks.filter((one) => one.outcome === "open").map((one) => one.check)).toEqual([
-    "query_token",
-    "self_declared_rights",
-  ]);
+  expect([probed.err, probed.code]).toEqual(["", 0]);
+  const result = JSON.parse(probed.out);
+  expect(result.checks.every((one: { outcome: string }) => one.outcome === "refused")).toBe(true);
+  expect(result.checks.length).toBeGreaterThan(40);
+  expect(JSON.parse((await served.operator("list")).out)).toEqual({ credentials: [] });
+}, 120_000);
+
+test("probeEndpoint() finds nothing in the strict server, and each hole of a head by its own name", async () => {
+  const given = { bearer: goodBearer, revoked: revokedBearer, waitMs: 1500 };
+  await using strict = await openWeakServer("none");
+  expect(openOf(await probeEndpoint(strict.address, given))).toEqual([]);
+  const heads = Object.keys(headHoles);
+
+  for (const [at, hole] of heads.entries()) {
+    await using weak = await openWeakServer(hole);
+    const only = heads.slice(Math.max(0, at - 2), at + 3); // those beside it are the most alike
+    const result = await probeEndpoint(weak.address, { ...given, only });
+    expect([hole, ...openOf(result)]).toEqual([hole, hole]);
+    expect(result.passed).toBe(false);
+  }
+});
+
+test("probeEndpoint() finds each hole of frames and of heads that never end by its own name", async () => {
+  const given = { bearer: goodBearer, revoked: revokedBearer, waitMs: 1500 };
+  await Promise.all(
+    stayingHoles.map(async (hole) => {
+      await using weak = await openWeakServer(hole);
+      expect([hole, ...openOf(await probeEndpoint(weak.address, { ...given, only: [hole] }))]).toEqual([hole, hole]);
+    }),
+  );
 });
 
 test("probeEndpoint() names a socket behind a link, with a wide mode or in a shared folder", async () => {
@@ -49,7 +79,7 @@ test("probeEndpoint() names a socket behind a link, with a wide mode or in a sha
   await using opened = fakeGateway(dir.path);
   const { address } = await opened.gateway.listenUnix(`${dir.path}/g.sock`);
   const pathOf = async (path: string) =>
-    (await probeEndpoint(`unix:${path}`)).checks.find((one) => one.check === "socket_path")?.outcome;
+    (await probeEndpoint(`unix:${path}`, { only: ["no_credential", "socket_path"] })).checks.at(-1)?.outcome;
 
   expect(await pathOf(address)).toBe("refused");
   chmodSync(address, 0o666);
@@ -63,21 +93,15 @@ test("probeEndpoint() names a socket behind a link, with a wide mode or in a sha
   expect(await pathOf(address)).toBe("open");
 });
 
-test("probeEndpoint() names a server that trusts a forwarded address", async () => {
-  const server = createServer((socket) => {
-    socket.on("error", () => {});
-    socket.on("data", (chunk: Buffer) => {
-      const trusted = chunk.toString("latin1").includes("X-Real-IP: 127.0.0.1");
-      socket.end(trusted ? "HTTP/1.1 101 Switching Protocols\r\n\r\n" : "HTTP/1.1 401 Unauthorized\r\n\r\n");
-    });
-  });
-  const listening = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", listening.resolve);
-  await listening.promise;
-  const { port } = server.address() as { port: number };
-
-  const { checks } = await probeEndpoint(`ws://127.0.0.1:${port}/`);
-
-  expect(checks.filter((one) => one.outcome === "open").map((one) => one.check)).toEqual(["limiter_bypass"]);
-  server.close();
+test("probeEndpoint() attacks this machine only, knows its checks, and says when nobody answers", async () => {
+  for (const address of [
+    "ws://192.0.2.1:80/",
+    "wss://127.0.0.1:80/",
+    "ws://127.0.0.1:0/",
+    "unix:relative",
+    "http://127.0.0.1:1/",
+  ])
+    expect([address, await probeEndpoint(address).catch(codeOf)]).toEqual([address, "probe_target_invalid"]);
+  expect(await probeEndpoint("ws://127.0.0.1:9/", { only: ["no_such"] }).catch(codeOf)).toBe("probe_check_unknown");
+  expect(await probeEndpoint("unix:/nowhere/at/all", { waitMs: 200 }).catch(codeOf)).toBe("gateway_unreachable");
 });
