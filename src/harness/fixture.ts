@@ -60,7 +60,13 @@ export async function findPython(path: string, cwd: string): Promise<string | nu
  * A TypeScript project begins here: without these two, `bun test` takes settings and packages of any folder above,
  * and the output folder may stand in a hostile one.
  */
-export const boundary = { "package.json": '{ "private": true, "type": "module" }\n', "tsconfig.json": "{}\n" } as const;
+const boundary = { "package.json": '{ "private": true, "type": "module" }\n', "tsconfig.json": "{}\n" } as const;
+
+/** Makes a folder in which TypeScript runs by nobody's settings, neither of a folder above nor of a project. */
+export function sealFolder(folder: string): void {
+  writeFileSync(join(folder, "bunfig.toml"), "[test]\n");
+  for (const [name, text] of Object.entries(boundary)) writeFileSync(join(folder, name), text);
+}
 
 /** Writes the project and commits it. The fixed file's hash is taken before git, server or agent run. */
 export async function createFixture(run: Run, python: string | null): Promise<Fixture> {

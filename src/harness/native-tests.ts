@@ -1,5 +1,5 @@
 // Our own test runs of the fixture: an isolated interpreter, or this executable as `bun test` on a copy of the sources.
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { concatBytes, sha256Hex } from "../base/bytes.ts";
 import { Failure } from "../base/failure.ts";
@@ -8,7 +8,7 @@ import { executablePath } from "../base/self.ts";
 import type { TestResult } from "../contract/report.ts";
 import type { JudgeCode } from "../judge/codes.ts";
 import type { HarnessCode } from "./codes.ts";
-import { boundary, type Fixture } from "./fixture.ts";
+import { type Fixture, sealFolder } from "./fixture.ts";
 import { harnessLimits } from "./limits.ts";
 import type { Run } from "./run.ts";
 
@@ -42,8 +42,7 @@ async function typescriptTests(run: Run, fixture: Fixture, which: "fixed" | "all
       if (which === "fixed" && fixture.isTest(name) && name !== fixture.fixedTest) continue;
       copyFileSync(join(fixture.folder, name), join(copy, name));
     }
-    writeFileSync(join(copy, "bunfig.toml"), "[test]\n");
-    for (const [name, text] of Object.entries(boundary)) writeFileSync(join(copy, name), text);
+    sealFolder(copy);
     const home = mkdtempSync(join(run.space.temp, "home-"));
     return await result(run, {
       command: executablePath(),

@@ -7,7 +7,7 @@ import { type RandomBytes, systemRandom } from "../base/random.ts";
 import { runProgram } from "../base/run-program.ts";
 import { executablePath } from "../base/self.ts";
 import type { ProbeResult } from "../contract/report.ts";
-import type { Fixture } from "./fixture.ts";
+import { type Fixture, sealFolder } from "./fixture.ts";
 import { harnessLimits } from "./limits.ts";
 import type { Run } from "./run.ts";
 
@@ -74,6 +74,7 @@ async function askTypescript(run: Run, fixture: Fixture, words: string): Promise
   try {
     copyFileSync(join(fixture.folder, fixture.implementation), join(copy, fixture.implementation));
     writeFileSync(join(copy, "probe.ts"), typescript);
+    sealFolder(copy);
     const env = { BUN_BE_BUN: "1", PATH: run.env["PATH"] ?? "", HOME: copy, TMPDIR: run.space.temp };
     return await output(run, { command: executablePath(), args: ["probe.ts", words], cwd: copy, env });
   } finally {
