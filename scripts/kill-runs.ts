@@ -34,7 +34,7 @@ interface Kill {
 
 const allowedMs = 2_000;
 /** Beyond the allowed time we look on a while, to tell a slow end from none. */
-const patienceMs = 30_000;
+const patienceMs = 120_000;
 
 interface Started {
   readonly child: Bun.Subprocess;
@@ -123,6 +123,11 @@ async function oneKill(
     look();
     await Bun.sleep(10);
   }
+  // A front that has started no worker yet is waited for: without one there is nothing of this kind to kill.
+  if (plan.victim !== "front") {
+    const there = () => workerOf(run) !== undefined || run.child.exitCode !== null;
+    await holdsWithin(there, { withinMs: patienceMs, everyMs: 1 });
+  }
   look();
   const phase = String(run.report()["phase"] ?? "before the first report");
   const alive = [...seen.values()].filter(isAlive).length;
@@ -158,11 +163,15 @@ async function oneKill(
 function killNow(run: Started, victim: Victim): ProcessId | undefined {
   const front = run.child.pid;
   if (victim !== "worker") send(front, "SIGSTOP");
-  // The worker is the front's only child.
-  const worker = descendantsOf([front]).find((row) => row.ppid === front);
+  const worker = workerOf(run);
   const targets = [...(victim === "worker" ? [] : [front]), ...(victim === "front" || !worker ? [] : [worker.pid])];
   for (const signal of ["SIGSTOP", "SIGKILL"] as const) for (const pid of targets) send(pid, signal);
   return worker;
+}
+
+/** The front's only child. */
+function workerOf(run: Started): ProcessId | undefined {
+  return descendantsOf([run.child.pid]).find((row) => row.ppid === run.child.pid);
 }
 
 function send(pid: number, signal: "SIGSTOP" | "SIGKILL"): void {

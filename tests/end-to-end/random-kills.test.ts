@@ -23,5 +23,5 @@ test.if(process.platform === "linux")(
         filesLeft: [],
       });
   },
-  240_000,
+  480_000,
 );
