@@ -214,8 +214,13 @@ export class Coordinator {
     return this.#opening;
   }
 
+  /** Says something of the gateway's own, or a client's answer; without an upstream there is nobody to say it to. */
   #tell(message: unknown): void {
-    this.#opening?.then((link) => link.send(JSON.stringify(message))).catch(() => this.#upstreamClosed());
+    try {
+      this.#link?.send(JSON.stringify(message));
+    } catch {
+      this.#upstreamClosed(); // what cannot be written to has ended
+    }
   }
 
   #fromUpstream(text: string): void {
