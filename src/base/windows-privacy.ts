@@ -23,7 +23,10 @@ export function windowsPathPrivacy(): PathPrivacy {
   return current;
 }
 
-/** Installs the reader of this system; called once by the Windows start-up. */
+/**
+ * Installs the reader of this system. Nothing calls it yet: Windows refuses private files until it is.
+ * @public
+ */
 export function installPathPrivacy(privacy: PathPrivacy): void {
   current = privacy;
 }

@@ -29,13 +29,6 @@ export function newId(kind: IdKind, random: RandomBytes): string {
   return idPrefixes[kind] + (kind === "session" ? toHex(bytes) : toBase64Url(bytes));
 }
 
-/** True when the text has this kind's prefix, a legal suffix and at most 128 bytes. */
-export function looksLikeId(kind: IdKind, text: string): boolean {
-  const prefix = idPrefixes[kind];
-  if (!text.startsWith(prefix) || text.length > 128) return false;
-  return /^[A-Za-z0-9_-]+$/.test(text.slice(prefix.length));
-}
-
 /** The runtime id of a project that a Runner offers. */
 export function runtimeProjectId(clientId: string, projectId: string): string {
   return `agent:${clientId}:${projectId}`;

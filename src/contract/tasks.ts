@@ -1,8 +1,6 @@
 // Durable tasks, attempts and bindings as they stand on the wire, and what a binding's states mean to its reader.
 import type { RunState } from "./runs.ts";
 
-export type TaskState = "ready" | "active" | "succeeded" | "failed";
-export type AttemptState = "active" | "succeeded" | "failed" | "expired";
 export type DispatchState = "prepared" | "outcome_unknown" | "bound" | "not_started" | "terminal";
 export type ExecutionStatus = "not_started" | "active" | "waiting_permission" | "outcome_unknown" | "terminal";
 export type ExecutionRecovery = "none" | "observe" | "reconcile";

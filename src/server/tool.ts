@@ -32,8 +32,6 @@ export type ToolResult =
   | { readonly success: true; readonly output: ToolOutput }
   | { readonly success: false; readonly output: ToolOutput | null; readonly error: string };
 
-export type RecoveryKind = "fix_input" | "retry_same" | "reobserve" | "reconcile" | "wait" | "user_action" | "none";
-
 export interface ToolAnnotations {
   readonly readOnlyHint?: boolean;
   readonly destructiveHint?: boolean;
