@@ -2,6 +2,7 @@
 // ended before the answer is given, so a grandchild that holds the pipe open cannot hold us.
 
 import { type BoundedBytes, readBounded } from "./bounded-read.ts";
+import type { ProcessId } from "./census.ts";
 import { codeOf } from "./failure.ts";
 import { type ProcessGroup, startGroup } from "./process-group.ts";
 
@@ -14,6 +15,8 @@ export interface RunProgramOptions {
   readonly timeoutMs: number;
   /** For stdout and stderr each. */
   readonly maxOutputBytes: number;
+  /** Told as soon as there is a process, for whoever keeps a list of what he started. */
+  readonly onStarted?: (id: ProcessId) => void;
 }
 
 export interface RunProgramResult {
@@ -43,6 +46,7 @@ export async function runProgram(options: RunProgramOptions): Promise<RunProgram
     const ended = { code: null, signal: null, stdout: nothing, stderr: nothing };
     return { ...ended, timedOut: false, overflow: false, started: false };
   }
+  options.onStarted?.(group.id);
   return await finish(group, options);
 }
 

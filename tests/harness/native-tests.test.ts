@@ -1,8 +1,9 @@
 // Our own test runs: how the interpreter is called, what bounds it, and what is kept of what it says.
 import { expect, test } from "bun:test";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256Hex } from "../../src/base/bytes.ts";
+import { readProcess, signalExactly } from "../../src/base/census.ts";
 import { createFixture } from "../../src/harness/fixture.ts";
 import { failureOf } from "../../src/harness/harness.ts";
 import { harnessLimits, runLimits } from "../../src/harness/limits.ts";
@@ -42,6 +43,24 @@ test("a test run that hangs is ended at its time, with everything it started (H1
   expect(result).toBe("native_test_timeout");
   const stat = await Bun.file(`/proc/${noted.trim()}/stat`).exists();
   expect(stat && !/\) Z /.test(readFileSync(`/proc/${noted.trim()}/stat`, "latin1"))).toBe(false);
+});
+
+test("a test run is in the live file before anybody waits for it, so a killed harness leaves none behind", async () => {
+  await using dir = await tempFolder();
+  await using stage = stageRun(dir.path, { doors: { limits: { testRunMs: 60_000 } } });
+  const python = join(dir.path, "python3");
+  writeFileSync(python, "#!/bin/sh\nexec sleep 600\n");
+  chmodSync(python, 0o700);
+  const fixture = await createFixture(stage.run, python);
+  const live = join(dir.path, "state/proctor/live");
+
+  const running = nativeTests(stage.run, fixture, "fixed").catch(failureOf);
+
+  const [name = ""] = readdirSync(live);
+  const id = JSON.parse(readFileSync(join(live, name), "utf8")).processes.at(-1);
+  expect(readProcess(id.pid)?.startTicks).toBe(id.start_ticks);
+  expect(signalExactly({ pid: id.pid, startTicks: id.start_ticks }, "SIGKILL")).toBe("signalled");
+  expect(await running).toBe("native_tests_missing_count");
 });
 
 test("both outputs of a test run together stay below 1 MiB (H151)", async () => {
