@@ -277,3 +277,86 @@ test("§10.14 a cancel before the prompt is cancelled/not_started without a stop
   });
   expect(cancelled.output.terminal.stop_reason).toBeNull();
 }, 120_000);
+
+test("B14 a denial that the agent ignores: waiting is shown, the cancel answers it, and the run is lost after its grace", async () => {
+  await using dir = await tempFolder();
+  await using pair = new ControlPair(dir.path, { play: "stubborn", permissionSecs: 60 });
+  await pair.start();
+  const attempt = await pair.attempt();
+  const runId = (await pair.startRun(attempt.attempt_ref)).output.run_id as string;
+  await pair.observeUntil(runId, (output) => output.state === "waiting_permission");
+
+  const cancelled = await pair.call("cancel_coding_agent", { run_id: runId });
+  const end = await pair.observeUntil(runId, over);
+  const again = await pair.call("cancel_coding_agent", { run_id: runId });
+
+  expect(cancelled.success).toBe(true);
+  expect(end).toMatchObject({ state: "lost", execution_state: "outcome_unknown", recovery_kind: "reconcile" });
+  expect(end.terminal.error_code).toBe("coding_agent_cancel_terminal_missing");
+  expect(again.output).toMatchObject({ state: "lost", cancel_requested: false });
+  const answers = pair.frames().filter((frame) => frame.id === "perm-1");
+  expect(answers.map((frame) => frame.result)).toEqual([{ outcome: { outcome: "cancelled" } }]);
+}, 120_000);
+
+test("a caller's own configuration: against a forced value it conflicts, outside the allowed ones it is refused, no prompt", async () => {
+  await using dir = await tempFolder();
+  await using pair = new ControlPair(dir.path, { play: "plain", forced: { model: "model-b" }, maxRuns: 2 });
+  await pair.start();
+  const [one, two] = [await pair.attempt("one"), await pair.attempt("two")];
+
+  const conflict = await pair.startRun(one.attempt_ref, { config: { model: "model-a" } });
+  const other = await pair.startRun(two.attempt_ref, { config: { reasoning_effort: "high" } });
+  const ends = [
+    await pair.observeUntil(conflict.output.run_id, over),
+    await pair.observeUntil(other.output.run_id, over),
+  ];
+
+  expect(ends.map((end) => [end.state, end.execution_state, end.terminal.error_code])).toEqual([
+    ["failed", "not_started", "coding_agent_forced_config_conflict"],
+    ["failed", "not_started", "coding_agent_config_not_allowed"],
+  ]);
+  expect(pair.prompts()).toBe(0);
+}, 120_000);
+
+test("a full runner refuses a second run as not started; the same start is sent again once there is room", async () => {
+  await using dir = await tempFolder();
+  await using pair = new ControlPair(dir.path, { play: "hang" });
+  await pair.start();
+  const [one, two] = [await pair.attempt("one"), await pair.attempt("two")];
+  const runId = (await pair.startRun(one.attempt_ref)).output.run_id as string;
+  await pair.observeUntil(runId, (output) => output.execution_state === "started");
+
+  const full = await pair.startRun(two.attempt_ref);
+  await pair.call("cancel_coding_agent", { run_id: runId });
+  await pair.observeUntil(runId, over);
+  const sent = await pair.startRun(two.attempt_ref);
+
+  expect(full.output).toMatchObject({ error_kind: "coding_agent_capacity_full", execution_status: "not_started" });
+  expect(full.output.recovery_kind).toBe("retry_same");
+  expect(sent.output).toMatchObject({ replayed: true, run_id: full.output.run_id });
+  expect(pair.prompts()).toBeLessThanOrEqual(2);
+}, 120_000);
+
+test("a server that is told to stop answers every waiting observer, ends with 0, and takes its port again", async () => {
+  await using dir = await tempFolder();
+  await using pair = new ControlPair(dir.path, { play: "hang" });
+  await pair.start();
+  const attempt = await pair.attempt();
+  const runId = (await pair.startRun(attempt.attempt_ref)).output.run_id as string;
+  const seen = await pair.observeUntil(runId, (output) => output.events.length === 2);
+  const after_observation_token = seen.observation_token as string;
+  const waiting = Array.from({ length: 8 }, () =>
+    pair.call("observe_coding_agent", { run_id: runId, after_observation_token, wait_secs: 60 }),
+  );
+  await pair.longPolls(8);
+
+  const url = pair.url;
+  pair.server!.signalLeader("SIGINT");
+  const answers = await Promise.all(waiting);
+  const ended = await pair.server!.exited;
+  await pair.startServer();
+
+  for (const answer of answers) expect(answer.output.error_kind).toBe("coding_agent_runner_unavailable");
+  expect(ended).toEqual({ code: 0, signal: null });
+  expect(pair.url).toBe(url);
+}, 120_000);

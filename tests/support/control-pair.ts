@@ -109,7 +109,9 @@ export class ControlPair {
     throw new Error("the server did not start");
   }
 
+  /** Starts a runner once the server has noticed that the last one is gone, and waits until it is registered. */
   async startRunner(): Promise<void> {
+    if (this.runner !== undefined) await this.#projectListed(false);
     this.runner = this.#start(["runner", "--config", join(this.#folder, "runner.toml")], {
       XDG_STATE_HOME: join(this.#folder, "state"),
       ACP_PLAY: this.#options.play,
@@ -118,12 +120,17 @@ export class ControlPair {
     await this.projectIsThere();
   }
 
-  async projectIsThere(): Promise<void> {
-    const there = async () =>
+  projectIsThere(): Promise<void> {
+    return this.#projectListed(true);
+  }
+
+  async #projectListed(wanted: boolean): Promise<void> {
+    const listed = async () =>
       ((await this.call("list_projects", {})).output?.projects ?? []).some(
         (one: Json) => one.id === "agent:box:fixture",
-      );
-    if (!(await holdsWithin(there, { withinMs: 30_000 }))) throw new Error("the runner did not register");
+      ) === wanted;
+    if (!(await holdsWithin(listed, { withinMs: 60_000 })))
+      throw new Error(`the project is ${wanted ? "not there" : "still there"}; runner runs: ${this.runner?.running()}`);
   }
 
   #start(words: readonly string[], env: Record<string, string>, stderr: "ignore" | "pipe" = "ignore"): ProcessGroup {
@@ -190,8 +197,19 @@ export class ControlPair {
       last = await this.call("observe_coding_agent", { run_id });
       return last.success === true && wanted(last.output);
     };
-    if (!(await holdsWithin(seen, { withinMs: 30_000 }))) throw new Error(`never seen: ${JSON.stringify(last)}`);
+    if (!(await holdsWithin(seen, { withinMs: 60_000 })))
+      throw new Error(`never seen: ${JSON.stringify(last)}; runner runs: ${this.runner?.running()}`);
     return last.output;
+  }
+
+  /** Waits until so many long polls wait at the server. */
+  async longPolls(count: number): Promise<void> {
+    const there = async () => {
+      const headers = { authorization: `Bearer ${bootstrap}` };
+      const text = await (await fetch(`${this.url}/metrics`, { headers })).text();
+      return text.includes(`\nproctor_long_polls ${count}\n`);
+    };
+    if (!(await holdsWithin(there, { withinMs: 30_000 }))) throw new Error("the long polls never waited");
   }
 
   /** The frames that the agent got. */
