@@ -2,6 +2,7 @@
 import { codeOf } from "../base/failure.ts";
 import { Secret } from "../base/secret.ts";
 import { currentFolder, processEnvironment } from "../base/self.ts";
+import { clientId, preset, runtimeDir } from "./gateway-words.ts";
 import { tell } from "./result.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
@@ -12,10 +13,10 @@ export default defineStrictCommand({
     examples: ["proctor gateway exec --runtime-dir D --client-id tui --env TOK -- codex --remote-auth-token-env TOK"],
   },
   args: {
-    "runtime-dir": { type: "string", required: true, valueHint: "D", description: "The gateway's private folder" },
-    "client-id": { type: "string", required: true, valueHint: "X", description: "1 to 64 of A-Z a-z 0-9 _ -" },
+    "runtime-dir": runtimeDir,
+    "client-id": clientId,
     env: { type: "string", required: true, valueHint: "NAME", description: "Variable for the bearer" },
-    preset: { type: "string", choices: ["interactive", "observer"], description: "Rights", defaultText: "interactive" },
+    preset,
   },
   rest: "required",
   async run({ args, rest }) {

@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { Failure } from "../base/failure.ts";
 import { createPrivateFile } from "../base/private-files.ts";
+import { clientId, preset, runtimeDir } from "./gateway-words.ts";
 import { printResult } from "./result.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
@@ -12,9 +13,9 @@ export default defineStrictCommand({
     examples: ["proctor gateway issue --runtime-dir D --client-id tui --output F"],
   },
   args: {
-    "runtime-dir": { type: "string", required: true, valueHint: "D", description: "The gateway's private folder" },
-    "client-id": { type: "string", required: true, valueHint: "X", description: "1 to 64 of A-Z a-z 0-9 _ -" },
-    preset: { type: "string", choices: ["interactive", "observer"], description: "Rights", defaultText: "interactive" },
+    "runtime-dir": runtimeDir,
+    "client-id": clientId,
+    preset,
     output: { type: "string", valueHint: "F", description: "New private file for the bearer" },
     socket: { type: "string", valueHint: "PATH", description: "New socket that is the client's identity" },
   },

@@ -1,5 +1,6 @@
 // `proctor gateway revoke`: by client id or credential id; answered when the live channel is closed.
 import { Failure } from "../base/failure.ts";
+import { runtimeDir } from "./gateway-words.ts";
 import { printResult } from "./result.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
@@ -10,7 +11,7 @@ export default defineStrictCommand({
     examples: ["proctor gateway revoke --runtime-dir D --client-id X"],
   },
   args: {
-    "runtime-dir": { type: "string", required: true, valueHint: "D", description: "The gateway's private folder" },
+    "runtime-dir": runtimeDir,
     "client-id": { type: "string", valueHint: "X", description: "All credentials of this client" },
     credential: { type: "string", valueHint: "ID", description: "One credential, as `list` names it" },
   },

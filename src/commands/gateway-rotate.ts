@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { Failure } from "../base/failure.ts";
 import { createPrivateFile } from "../base/private-files.ts";
+import { runtimeDir } from "./gateway-words.ts";
 import { printResult } from "./result.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
@@ -12,7 +13,7 @@ export default defineStrictCommand({
     examples: ["proctor gateway rotate --runtime-dir D --bootstrap"],
   },
   args: {
-    "runtime-dir": { type: "string", required: true, valueHint: "D", description: "The gateway's private folder" },
+    "runtime-dir": runtimeDir,
     "client-id": { type: "string", valueHint: "X", description: "The client that gets a new credential" },
     output: { type: "string", valueHint: "F", description: "New private file for its bearer" },
     bootstrap: { type: "boolean", description: "Rotate the operator's bootstrap file instead" },

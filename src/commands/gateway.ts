@@ -1,4 +1,5 @@
 // `proctor gateway`: the credential gateway and its operator's words.
+import { question } from "./gateway-words.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
 export default defineStrictCommand({
@@ -11,11 +12,11 @@ export default defineStrictCommand({
     serve: () => import("./gateway-serve.ts"),
     exec: () => import("./gateway-exec.ts"),
     issue: () => import("./gateway-issue.ts"),
-    list: () => import("./gateway-list.ts"),
-    status: () => import("./gateway-status.ts"),
+    list: async () => ({ default: question("list", "Show the issued credentials") }),
+    status: async () => ({ default: question("status", "Show health, addresses and counts per client") }),
     revoke: () => import("./gateway-revoke.ts"),
     rotate: () => import("./gateway-rotate.ts"),
-    terminate: () => import("./gateway-terminate.ts"),
+    terminate: async () => ({ default: question("terminate", "Revoke every client, then end the runtime") }),
     probe: () => import("./gateway-probe.ts"),
   },
 });

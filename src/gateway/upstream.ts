@@ -36,7 +36,8 @@ export function stdioUpstream(program: StdioUpstream): OpenUpstream {
     return {
       send(text) {
         group.stdin!.write(`${text}\n`);
-        group.stdin!.flush();
+        // A pipe that broke tells its end by the end of stdout; nothing more is to be done here.
+        Promise.resolve(group.stdin!.flush()).catch(() => {});
       },
       close: async () => (await group.stop()) === "gone",
     };
