@@ -1,7 +1,7 @@
 // Bar: `hook observe --deliver background` with no server against a compiled program that appends and fsyncs, against
 // Python importing what the reference hook imports, and a slow or odd server against a healthy one.
 import { chmodSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { hookWords } from "../src/hooks/host-config.ts";
+import { observeWords } from "../src/hooks/host-config.ts";
 import {
   type BenchRow,
   compileFloor,
@@ -62,7 +62,7 @@ function writePrivate(path: string, text: string): void {
 
 function timeHook(place: Place): number {
   // What `hook config` prints and a host starts, /usr/bin/env and all.
-  const command = hookWords(proctor, ["observe", "--config", place.configPath, "--deliver", "background"]);
+  const command = observeWords(proctor, place.configPath);
   const elapsed = timeProgram(command, { stdin: place.payload(), env: {} });
   // What nobody takes would fill the outbox, and a full one refuses.
   const left = readdirSync(place.state).filter((name) => /^[0-9a-f]{64}\./.test(name));

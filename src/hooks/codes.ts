@@ -18,7 +18,7 @@ export const hooksCodes = {
   private_state_directory_required: "The state folder must exist, be no link, be yours and have mode 0700.",
   invalid_lock: "The lock file of the state folder is not a private regular file.",
   file_lock_unavailable:
-    "This file system or system offers no kernel file lock; keep the state folder on a local disk.",
+    "There is no kernel file lock here: keep the state folder on a local disk, and BUN_JSC_useJIT out of what delivers.",
   adapter_busy_event_not_saved: "Another process holds the state folder.",
   pending_event_conflict: "The outbox holds another report under the identity of this one.",
   pending_capacity_event_not_saved: "The outbox is full; the event was not saved.",

@@ -40,27 +40,31 @@ export function hostConfig(options: HostConfigOptions): string {
 function hookLines(options: HostConfigOptions): HookLine[] {
   const lines: HookLine[] = [];
   if (options.observeConfig !== undefined) {
-    const command = hookCommand(options.binary, ["observe", "--config", requireAbsolute(options.observeConfig)]);
-    lines.push({ event: "PostToolUse", command: `${command} --deliver background`, timeout: observeTimeoutS });
+    const command = quoted(observeWords(options.binary, requireAbsolute(options.observeConfig)));
+    lines.push({ event: "PostToolUse", command, timeout: observeTimeoutS });
   }
   if (options.registry !== undefined) {
-    const command = hookCommand(options.binary, ["recover", "--registry", requireAbsolute(options.registry)]);
+    const words = [options.binary, "hook", "recover", "--registry", requireAbsolute(options.registry)];
+    const command = quoted([...cleanRuntime, ...words]);
     for (const event of ["SessionStart", "UserPromptSubmit"]) lines.push({ event, command, timeout: recoverTimeoutS });
   }
   return lines;
 }
 
-function hookCommand(binary: string, words: readonly string[]): string {
-  return hookWords(binary, words).map(shellQuoted).join(" ");
-}
+/** Switches of the runtime that a project's settings could set are taken out before the program starts. */
+const cleanRuntime = ["/usr/bin/env", "-u", "BUN_OPTIONS", "-u", "BUN_BE_BUN"];
 
 /**
- * The words a host starts a hook with. Switches of the runtime that a project's settings could set are taken out, and
- * its compiler is left off: a hook ends before compiled code could pay for itself.
+ * The words a host starts the observer with. The runtime's compiler is left off: a hook that only saves ends before
+ * compiled code could pay for itself. Only there: a lock needs foreign calls, and those need the compiler.
  */
-export function hookWords(binary: string, words: readonly string[]): string[] {
-  const runtime = ["-u", "BUN_OPTIONS", "-u", "BUN_BE_BUN", "BUN_JSC_useJIT=0"];
-  return ["/usr/bin/env", ...runtime, binary, "hook", ...words];
+export function observeWords(binary: string, configPath: string): string[] {
+  const observe = ["hook", "observe", "--config", configPath, "--deliver", "background"];
+  return [...cleanRuntime, "BUN_JSC_useJIT=0", binary, ...observe];
+}
+
+function quoted(words: readonly string[]): string {
+  return words.map(shellQuoted).join(" ");
 }
 
 function requireAbsolute(path: string): string {

@@ -10,6 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { holdsWithin } from "../../src/base/clock.ts";
 import { tryLock } from "../../src/base/file-lock.ts";
 import { loadConfig } from "../../src/hooks/config-file.ts";
 import { associate } from "../../src/hooks/recovery.ts";
@@ -296,6 +297,34 @@ test("stdout is nothing or one JSON value with one line feed, whatever happens (
   expect(offline.stdout).not.toContain("owls");
   expect([observer.stdout, observerOffline.stdout]).toEqual(["", ""]);
 }, 120_000);
+
+test("the printed commands work as printed: one saves and its flush delivers, the other reads", async () => {
+  const { d, server, registryPath } = await associated();
+  const printed = await runBinary(["hook", "config", "--config", d.configPath, "--registry", registryPath]);
+  const { hooks } = JSON.parse(printed.stdout);
+  const asHost = async (event: string, input: string) => {
+    const child = Bun.spawn(["/bin/sh", "-c", hooks[event][0].hooks[0].command], {
+      ...{
+        cwd: d.project,
+        env: { PATH: "/usr/bin:/bin" },
+        stdin: Buffer.from(input),
+        stdout: "pipe",
+        stderr: "ignore",
+      },
+    });
+    return { stdout: await new Response(child.stdout).text(), code: await child.exited };
+  };
+  const start = JSON.stringify({ hook_event_name: "SessionStart", session_id: "one", cwd: d.project });
+  const reported = () => server.asked.filter((one) => one.body.tool === "record_external_observation").length;
+
+  const saved = await asHost("PostToolUse", d.payload());
+  const delivered = await holdsWithin(() => reported() === 1 && pending(d).length === 0, { withinMs: 30_000 });
+  const read = await asHost("SessionStart", start);
+
+  expect(saved).toEqual({ stdout: "", code: 0 });
+  expect(delivered).toBe(true);
+  expect([read.code, read.stdout.includes("count the owls")]).toEqual([0, true]);
+}, 60_000);
 
 test("links above a private file are followed, a link as the file itself is not, and outside means outside (B54)", async () => {
   const d = kept(await desk());

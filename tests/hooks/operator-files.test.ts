@@ -84,6 +84,9 @@ test("hook config prints configuration and changes no file (O001, O002, O078)", 
   expect(Object.keys(hooks)).toEqual(["PostToolUse", "SessionStart", "UserPromptSubmit"]);
   expect(hooks.PostToolUse[0].hooks[0].command).toStartWith("/usr/bin/env -u BUN_OPTIONS -u BUN_BE_BUN ");
   expect(hooks.PostToolUse[0].hooks[0].command).toEndWith("--deliver background");
+  expect(hooks.SessionStart[0].hooks[0].command).toStartWith("/usr/bin/env -u BUN_OPTIONS -u BUN_BE_BUN ");
+  // A recovery takes a lock, which the runtime has only with its compiler.
+  expect(hooks.SessionStart[0].hooks[0].command).not.toContain("useJIT");
   expect(readdirSync(home)).toEqual([]);
 });
 

@@ -150,9 +150,9 @@ export async function openAppServer(place: CodexPlace): Promise<AppServer> {
       return found;
     },
     async [Symbol.asyncDispose]() {
-      child.stdin.end();
-      await holdsWithin(() => child.exitCode !== null, { withinMs: 8_000 });
-      if (child.exitCode === null) child.kill("SIGKILL");
+      child.kill("SIGTERM");
+      await holdsWithin(() => child.exitCode !== null || child.signalCode !== null, { withinMs: 8_000 });
+      child.kill("SIGKILL");
       await child.exited;
       await reading;
     },
