@@ -1,8 +1,7 @@
 // `proctor gateway issue`: the bearer goes into a new private file, or the client gets a socket; nothing is printed.
 import { resolve } from "node:path";
 import { Failure } from "../base/failure.ts";
-import { createPrivateFile } from "../base/private-files.ts";
-import { clientId, preset, runtimeDir } from "./gateway-words.ts";
+import { clientId, handOver, preset, runtimeDir } from "./gateway-words.ts";
 import { printResult } from "./result.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
@@ -25,12 +24,8 @@ export default defineStrictCommand({
     const socket = args.socket === undefined ? {} : { socket: resolve(args.socket) };
     const request = { op: "issue", client_id: args["client-id"], preset: args.preset ?? "interactive", ...socket };
     const { bearer, ...shown } = await askGateway(args["runtime-dir"], request);
-    try {
-      if (args.output !== undefined) createPrivateFile(resolve(args.output), String(bearer));
-    } catch (error) {
-      await askGateway(args["runtime-dir"], { op: "revoke", credential: shown.credential });
-      throw error;
-    }
+    const { credential } = shown;
+    if (args.output !== undefined) await handOver(args["runtime-dir"], { bearer, credential, output: args.output });
     printResult({ client_id: args["client-id"], ...shown }, { json: true });
     return 0;
   },

@@ -1,8 +1,6 @@
 // `proctor gateway rotate`: a fresh credential for a client into a private file, or a fresh bootstrap.
-import { resolve } from "node:path";
 import { Failure } from "../base/failure.ts";
-import { createPrivateFile } from "../base/private-files.ts";
-import { runtimeDir } from "./gateway-words.ts";
+import { handOver, runtimeDir } from "./gateway-words.ts";
 import { printResult } from "./result.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
@@ -24,7 +22,8 @@ export default defineStrictCommand({
     if (forClient === (args.bootstrap === true)) throw new Failure("gateway_request_invalid");
     const request = forClient ? { op: "rotate", client_id: args["client-id"] } : { op: "rotate_bootstrap" };
     const { bearer, ...shown } = await askGateway(args["runtime-dir"], request);
-    if (forClient) createPrivateFile(resolve(args.output!), String(bearer));
+    const { credential } = shown;
+    if (forClient) await handOver(args["runtime-dir"], { bearer, credential, output: args.output! });
     printResult(shown, { json: true });
     return 0;
   },

@@ -1,4 +1,6 @@
 // What the gateway's words share: their common arguments, and those that are one question to the running gateway.
+import { resolve } from "node:path";
+import { createPrivateFile } from "../base/private-files.ts";
 import { printResult } from "./result.ts";
 import { defineStrictCommand, type StrictCommand } from "./strict-command.ts";
 
@@ -34,4 +36,18 @@ export function question(op: string, description: string): StrictCommand {
       return 0;
     },
   });
+}
+
+/** Writes a fresh bearer into a new private file; a credential that could not be handed over is revoked. */
+export async function handOver(
+  folder: string,
+  issued: { readonly bearer: unknown; readonly credential: unknown; readonly output: string },
+): Promise<void> {
+  try {
+    createPrivateFile(resolve(issued.output), String(issued.bearer));
+  } catch (error) {
+    const { askGateway } = await import("../gateway/control.ts");
+    await askGateway(folder, { op: "revoke", credential: issued.credential });
+    throw error;
+  }
 }

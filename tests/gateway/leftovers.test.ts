@@ -138,3 +138,18 @@ test("B24 G119 a stop removes the socket only while it is the one this gateway m
   expect(readdirSync(dir.path).sort()).toEqual(["moved", "theirs"]);
   expect(readFileSync(`${dir.path}/theirs`, "utf8")).toBe("put here meanwhile");
 });
+
+test("a bearer that cannot be handed over leaves no credential behind, at issue and at rotation", async () => {
+  await using dir = await tempFolder();
+  await using served = await serve({ folder: dir.path, upstream });
+  const taken = `${served.runtimeDir}/taken`;
+  writeFileSync(taken, "theirs");
+  const credentials = async () => JSON.parse((await served.operator("list")).out).credentials.length;
+
+  expect((await served.operator("issue", "--client-id", "a", "--output", taken)).code).toBe(1);
+  expect(await credentials()).toBe(0);
+  await bearerFrom(served, "a");
+  expect((await served.operator("rotate", "--client-id", "a", "--output", taken)).code).toBe(1);
+  expect(await credentials()).toBe(0);
+  expect(readFileSync(taken, "utf8")).toBe("theirs");
+}, 120_000);
