@@ -34,7 +34,6 @@ export async function httpRequest(request: HttpRequest): Promise<HttpAnswer> {
 async function overSocket(url: URL, request: HttpRequest): Promise<HttpAnswer> {
   const answer = Promise.withResolvers<HttpAnswer>();
   const reader = new HttpAnswerReader({ maxBytes: request.maxBytes, headOnly: request.method === "HEAD" });
-  const timer = setTimeout(() => answer.reject(new Failure("http_timeout")), request.timeoutMs);
   let unsent = requestBytes(url, request);
   const write = (socket: Bun.Socket): void => {
     if (unsent.byteLength > 0) unsent = unsent.subarray(Math.max(0, socket.write(unsent)));
@@ -49,28 +48,24 @@ async function overSocket(url: URL, request: HttpRequest): Promise<HttpAnswer> {
   };
   const unreachable = (): void => answer.reject(new Failure("http_unreachable"));
   const secure = url.protocol === "https:";
-  const hostname = url.hostname.replace(/^\[|\]$/g, "");
-  const connecting = Bun.connect({
-    hostname,
-    port: Number(url.port || (secure ? 443 : 80)),
-    ...(secure ? { tls: { serverName: hostname, rejectUnauthorized: true } } : {}),
-    socket: {
-      open: (socket) => {
-        if (!secure) write(socket);
-      },
-      // Nothing of the request leaves before the certificate and its name have been checked.
-      handshake: (socket, trusted) => (trusted ? write(socket) : unreachable()),
-      drain: (socket) => {
-        if (!secure || socket.authorized) write(socket);
-      },
-      data: (_socket, bytes) => settle(() => reader.push(bytes)),
-      end: () => settle(() => reader.end()),
-      close: () => settle(() => reader.end()),
-      error: unreachable,
-      connectError: unreachable,
+  const connecting = connect(url, {
+    open: (socket) => {
+      if (!secure) write(socket);
     },
+    // Nothing of the request leaves before the certificate and its name have been checked.
+    handshake: (socket, trusted) => (trusted ? write(socket) : unreachable()),
+    drain: (socket) => {
+      if (!secure || socket.authorized) write(socket);
+    },
+    data: (_socket, bytes) => settle(() => reader.push(bytes)),
+    end: () => settle(() => reader.end()),
+    close: () => settle(() => reader.end()),
+    error: unreachable,
+    connectError: unreachable,
   });
   connecting.catch(unreachable);
+  // From here on somebody waits for the answer, so that no refusal of it is left to nobody.
+  const timer = setTimeout(() => answer.reject(new Failure("http_timeout")), request.timeoutMs);
   try {
     return await answer.promise;
   } finally {
@@ -80,8 +75,17 @@ async function overSocket(url: URL, request: HttpRequest): Promise<HttpAnswer> {
   }
 }
 
+async function connect(url: URL, socket: Bun.SocketHandler<undefined>): Promise<Bun.Socket> {
+  const hostname = url.hostname.replace(/^\[|\]$/g, "");
+  const secure = url.protocol === "https:";
+  const port = Number(url.port || (secure ? 443 : 80));
+  const tls = { serverName: hostname, rejectUnauthorized: true };
+  return await Bun.connect({ hostname, port, socket, ...(secure ? { tls } : {}) });
+}
+
 function requestBytes(url: URL, request: HttpRequest): Uint8Array {
   const body = typeof request.body === "string" ? Buffer.from(request.body) : (request.body ?? new Uint8Array(0));
+  if (!/^[A-Z]+$/.test(request.method)) throw new Failure("http_malformed");
   const lines = [`${request.method} ${url.pathname}${url.search} HTTP/1.1`, `host: ${url.host}`, "connection: close"];
   for (const [name, value] of Object.entries(request.headers)) {
     // A line end in a value would let it write headers of its own.

@@ -145,6 +145,20 @@ test("HttpAnswerReader reads each framing at every split point", () => {
   }
 });
 
+test("httpRequest() leaves nothing behind after a request that it refused: no late failure, no timer", async () => {
+  const source = `import { httpRequest } from ${JSON.stringify(`${import.meta.dir}/../../src/base/bounded-http.ts`)};
+    const request = { url: "http://127.0.0.1:1/", method: "GET", headers: {}, timeoutMs: 100, maxBytes: 100 };
+    const codes = [];
+    for (const wrong of [{ headers: { a: "b\\r\\nc: d" } }, { method: "GET /\\r\\nx" }, { url: "http://127.0.0.1:0/" }]) {
+      await httpRequest({ ...request, ...wrong }).catch(({ code }) => codes.push(code));
+    }
+    await Bun.sleep(400);
+    console.log(codes.join(" "));`;
+  const child = Bun.spawn([process.execPath, "-e", source], { env: {}, stdout: "pipe", stderr: "pipe" });
+  expect((await new Response(child.stdout).text()).trim()).toBe("http_malformed http_malformed http_unreachable");
+  expect([await new Response(child.stderr).text(), await child.exited]).toEqual(["", 0]);
+});
+
 /** The status or failure of one request, made by a process of its own with just this environment. */
 async function requestUnder(env: Record<string, string>, url: string): Promise<string> {
   const source = `import { httpRequest } from ${JSON.stringify(`${import.meta.dir}/../../src/base/bounded-http.ts`)};
