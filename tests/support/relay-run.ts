@@ -5,7 +5,7 @@ import { holdsWithin } from "../../src/base/clock.ts";
 import { selfCommand } from "../../src/base/self.ts";
 import { type AuditReading, readAudit } from "../../src/contract/audit.ts";
 
-export const generous = { withinMs: 30_000, everyMs: 20 };
+export const generous = { withinMs: 50_000, everyMs: 20 };
 
 export interface RelayHandle {
   readonly child: Bun.Subprocess<"pipe", "pipe", "pipe">;
