@@ -10,7 +10,7 @@ const broken = pollFlags.failed | pollFlags.hungUp;
 
 export type LaneEnd = "ended" | "reader_gone" | "frame_limit" | "unnoted";
 
-export interface LaneOptions {
+interface LaneOptions {
   readonly source: number;
   readonly sink: Sink;
   readonly before: BeforeFrames;

@@ -11,13 +11,13 @@ import { Lane } from "./lane.ts";
 import { relayLimits } from "./limits.ts";
 
 /** The relay's ends of the adapter's three pipes. */
-export interface AdapterEnds {
+interface AdapterEnds {
   readonly stdin: Sink;
   readonly stdout: number;
   readonly stderr: number;
 }
 
-export interface PollCarrierOptions {
+interface PollCarrierOptions {
   readonly ends: AdapterEnds;
   readonly clientOutput: Sink;
   readonly adapter: { readonly pid: number; readonly exited: Promise<unknown> };

@@ -7,7 +7,7 @@ import type { Direction } from "./inspect.ts";
 import type { LaneEnd } from "./lane.ts";
 import { relayLimits } from "./limits.ts";
 
-export type StreamAdapter = Bun.Subprocess<"pipe", "pipe", "pipe">;
+type StreamAdapter = Bun.Subprocess<"pipe", "pipe", "pipe">;
 
 export class StreamCarrier implements Carrier {
   readonly #adapter: StreamAdapter;

@@ -29,7 +29,7 @@ export function scriptAdapter(folder: string, source: string): string[] {
 
 /** The two ways in which the relay moves bytes. */
 export const carriers = process.platform === "linux" ? (["poll", "streams"] as const) : (["streams"] as const);
-export type CarrierName = (typeof carriers)[number];
+type CarrierName = (typeof carriers)[number];
 
 /** The words that start the relay with one of them. */
 export function relayWords(auditPath: string, adapter: readonly string[], carrier: CarrierName = "poll"): string[] {
