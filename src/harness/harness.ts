@@ -14,7 +14,7 @@ import type { HarnessCode } from "./codes.ts";
 import { consumerStage } from "./consumer.ts";
 import { createFixture, findPython } from "./fixture.ts";
 import { harnessLimits, type RunLimits, runLimits } from "./limits.ts";
-import { LiveFile, ownId } from "./live-file.ts";
+import { endProcesses, LiveFile, ownId } from "./live-file.ts";
 import { managedStage } from "./managed.ts";
 import { manifestOf } from "./manifest.ts";
 import { startModel } from "./model-seat.ts";
@@ -151,8 +151,12 @@ async function finish(run: Run & { readonly live: LiveFile }): Promise<void> {
   const { book } = run;
   run.closing = true;
   run.entered("closing");
+  run.stopped.catch((error) => {
+    // The front may go while we clean up; then, too, nobody is left to end us should we hang.
+    if (failureOf(error) === "harness_front_gone") void endProcesses(() => run.census.living());
+  });
   try {
-    // With the front gone nobody waits for an answer, and nobody ends us should we hang.
+    // With the front gone nobody waits for an answer.
     await closeRun(run, { hurry: book.report["failure"] === "harness_front_gone" });
   } catch (error) {
     book.cleanup["failure"] = failureOf(error);
