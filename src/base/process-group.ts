@@ -17,8 +17,8 @@ export interface GroupOptions {
   /** A pipe has to be read: one that nobody touches is buffered without bound. */
   readonly stdout?: "ignore" | "pipe" | number;
   readonly stderr?: "ignore" | "pipe" | number;
-  /** More descriptors, handed on as 3, 4, … */
-  readonly extra?: readonly number[];
+  /** More descriptors, handed on as 3, 4, …; a "pipe" is a new two-way one, whose other end is in `extraPipes`. */
+  readonly extra?: readonly (number | "pipe")[];
   /** Go by the kernel's answer to the group's number alone, as where there is no /proc; asked for by tests. */
   readonly withoutProcessTable?: boolean;
 }
@@ -44,6 +44,8 @@ export interface ProcessGroup {
   readonly stdin?: GroupInput;
   readonly stdout?: ReadableStream<Uint8Array>;
   readonly stderr?: ReadableStream<Uint8Array>;
+  /** Our ends of the further pipes, in order; ours to close. */
+  readonly extraPipes?: readonly number[];
   /** The leader's end; members may outlive it. */
   readonly exited: Promise<GroupExit>;
   /** Whether any member is alive. */
@@ -69,6 +71,10 @@ export function startGroup(options: GroupOptions): ProcessGroup {
     ...(options.stdin === "pipe" && streams.stdin ? { stdin: streams.stdin } : {}),
     ...(options.stdout === "pipe" && streams.stdout ? { stdout: streams.stdout } : {}),
     ...(options.stderr === "pipe" && streams.stderr ? { stderr: streams.stderr } : {}),
+    extraPipes: (options.extra ?? []).flatMap((one, at) => {
+      const end = (child.stdio as readonly unknown[])[at + 3];
+      return one === "pipe" && typeof end === "number" ? [end] : [];
+    }),
     exited: child.exited.then(() => ({ code: child.exitCode, signal: child.signalCode as string | null })),
     running: () => members.alive(),
     // Bun keeps the exit status until it was read, so the pid cannot have become somebody else's.

@@ -51,7 +51,7 @@ export const consumerSubjects: readonly BadRow[] = [
   ["stderr-flood", "consumer_output_limit"],
   ["never-ending", "consumer_deadline", { limits: { consumerDeadlineMs: 3_000 } }],
   ["leaves-file", "consumer_changed_fixture"],
-  ["leaves-grandchild", "consumer_deadline", { limits: { consumerDeadlineMs: 3_000 } }],
+  ["leaves-grandchild", "consumer_left_process"],
   ["leaves-daemon", "consumer_left_process"],
   ["prints-secret", "consumer_printed_secret"],
   ["creates-lifecycle-row", "consumer_created_durable_lifecycle"],

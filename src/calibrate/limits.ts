@@ -9,4 +9,6 @@ export const calibrateLimits = {
   reportBytes: 32 * 1024 * 1024,
   /** How often every honest subject can be repeated in one call. */
   honestTimes: 50,
+  /** How often every fault can be repeated in one call. */
+  faultTimes: 20,
 } as const;

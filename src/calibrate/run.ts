@@ -1,6 +1,6 @@
 // Runs subjects as processes of this very executable and compares what each run said with what it has to say.
 // A subject that cannot be judged (no report, a crash) is a miss, never a hit.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Failure } from "../base/failure.ts";
 import { parseJson } from "../base/json.ts";
@@ -11,6 +11,7 @@ import { decidingRule } from "../judge/verdict.ts";
 import { type CatalogueSubject, catalogue, subjectFile } from "./catalogue.ts";
 import type { CalibrateCode } from "./codes.ts";
 import { calibrateLimits } from "./limits.ts";
+import { sideBySide } from "./side-by-side.ts";
 
 export interface CalibrationOptions {
   /** The words that start this executable with further arguments. */
@@ -58,16 +59,12 @@ export async function calibrate(options: CalibrationOptions): Promise<Calibratio
     throw new Failure<CalibrateCode>("calibrate_times_invalid");
   const chosen = catalogue.filter((subject) => options.only === undefined || subject.id === options.only);
   if (chosen.length === 0) throw new Failure<CalibrateCode>("calibrate_subject_unknown");
-  const left = chosen.flatMap((subject) => timesOf(subject, times).map((time) => ({ subject, time })));
-  const results: SubjectResult[] = [];
-  const work = async (): Promise<void> => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      const result = await runSubject(next.subject, next.time, options);
-      results.push(result);
-      options.onResult?.(result);
-    }
-  };
-  await Promise.all(Array.from({ length: calibrateLimits.sideBySide }, work));
+  const jobs = chosen.flatMap((subject) => timesOf(subject, times).map((time) => ({ subject, time })));
+  const results = await sideBySide(slowFirst(jobs), async ({ subject, time }) => {
+    const result = await runSubject(subject, time, options);
+    options.onResult?.(result);
+    return result;
+  });
   const order = new Map(chosen.map((subject, index) => [subject.id, index]));
   results.sort((one, two) => order.get(one.id)! - order.get(two.id)! || one.time - two.time);
   return {
@@ -100,6 +97,12 @@ export function weigh(
   return { expected, seen, hit };
 }
 
+/** What waits for a deadline begins first, so that nobody waits for it alone at the end. */
+function slowFirst<Job extends { readonly subject: CatalogueSubject }>(jobs: readonly Job[]): Job[] {
+  const waits = ({ subject }: Job) => (subject.kind === "bad" && Object.keys(subject.limits).length > 0 ? 0 : 1);
+  return jobs.toSorted((one, two) => waits(one) - waits(two));
+}
+
 function timesOf(subject: CatalogueSubject, honestTimes: number): number[] {
   return Array.from({ length: subject.kind === "honest" ? honestTimes : 1 }, (_, index) => index + 1);
 }
@@ -123,10 +126,12 @@ async function runSubject(
     maxOutputBytes: calibrateLimits.outputBytes,
   });
   const weighed = weigh(subject, readReport(join(output, "report.json")));
+  if (weighed.hit) rmSync(folder, { recursive: true, force: true });
   return { id: subject.id, kind: subject.kind, time, ...weighed, ms: Math.round(performance.now() - started) };
 }
 
-function readReport(path: string): Report | null {
+/** A finished report, or null. */
+export function readReport(path: string): Report | null {
   try {
     const parsed = Report.safeParse(parseJson(readRegularFile(path, { maxBytes: calibrateLimits.reportBytes })));
     return parsed.success ? parsed.data : null;

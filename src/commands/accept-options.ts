@@ -8,7 +8,9 @@ import { systemRandom } from "../base/random.ts";
 import { currentFolder, processEnvironment, stateFolder } from "../base/self.ts";
 import type { Subject } from "../contract/subject.ts";
 import type { AcceptOptions } from "../harness/run.ts";
+import { type Fault, faultPoints, faultTargets, parseFault } from "../judge/fault-points.ts";
 import { buildFacts } from "../version.ts";
+import { UsageError } from "./strict-args.ts";
 import type { ArgumentValues } from "./strict-command.ts";
 
 export const acceptArguments = {
@@ -31,6 +33,12 @@ export const acceptArguments = {
   },
   timeout: { type: "string", valueHint: "30..900", defaultText: "300", description: "Seconds for each stage." },
   "host-job-id": { type: "string", valueHint: "ID", description: "Copied into the report as it is." },
+  fault: {
+    type: "string",
+    valueHint: "POINT:SIGNAL[:TARGET]",
+    description: "End server, runner, adapter or consumer at a named point; docs/report.md has the table.",
+  },
+  "fail-fast": { type: "boolean", description: "Start no further stage once one has failed." },
   subject: { type: "string", valueHint: "FILE", hidden: true, description: "A calibration subject." },
   junit: { type: "string", valueHint: "F", description: "Write JUnit here as well." },
   html: { type: "string", valueHint: "F", description: "Write the verdict page here as well." },
@@ -43,6 +51,20 @@ export type AcceptArguments = ArgumentValues<typeof acceptArguments>;
 export function freshFolderName(now: Date): string {
   const stamp = now.toISOString().replace(/[-:]/g, "").slice(0, 15);
   return `proctor-${stamp}Z-${toHex(systemRandom(3))}`;
+}
+
+/** The fault that is asked for; a wrong one, or one that no real service could obey, is a usage error. */
+export function faultOf(args: AcceptArguments): Fault | null {
+  const text = args.fault;
+  if (text === undefined) return null;
+  if (args["bin-dir"] !== undefined)
+    throw new UsageError("--fault needs the embedded server and runner and cannot be used with --bin-dir.");
+  const fault = parseFault(text);
+  if (fault === null)
+    throw new UsageError(
+      `--fault takes POINT:SIGNAL[:${faultTargets.join("|")}] with a point of ${faultPoints.join(", ")} and SIGKILL, or SIGINT for the server.`,
+    );
+  return fault;
 }
 
 /** Words to options; numbers that are no numbers are left for the harness to refuse. */
@@ -60,6 +82,8 @@ export function acceptOptions(args: AcceptArguments, subject: Subject | null): A
     fixture: (args.fixture ?? "auto") as AcceptOptions["fixture"],
     timeoutS: /^[0-9]{1,4}$/.test(timeout) ? Number(timeout) : Number.NaN,
     hostJobId: args["host-job-id"] ?? null,
+    fault: faultOf(args),
+    failFast: args["fail-fast"],
     misbehave: subject?.misbehave ?? {},
     only: subject?.only,
     program: { version: facts.version, commit: facts.commit, sha256: subject?.executableSha256 },

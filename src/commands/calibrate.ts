@@ -27,29 +27,49 @@ export default defineStrictCommand({
       description: "Repeat every honest subject.",
       defaultText: "1",
     },
+    faults: {
+      type: "string",
+      valueHint: "1..20",
+      description: "Run every fault point this often instead; --only takes POINT:SIGNAL:TARGET then.",
+    },
     json: { type: "boolean", description: "Print the result as JSON." },
   },
   async run({ args }) {
     await endDeadRunsAndTell("calibrate");
-    const { calibrate } = await import("../calibrate/run.ts");
-    const { calibrationText, resultLine } = await import("../calibrate/table.ts");
     const folder = mkdtempSync(join(tmpdir(), "proctor-calibrate-"));
+    const started = performance.now();
+    const say = (line: string): void => {
+      if (!args.json) tell(`${((performance.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}`);
+    };
+    const shared = {
+      self: selfCommand,
+      environment: await subjectEnvironment(),
+      executableSha256: sha256FileHex(executablePath()),
+      folder,
+      only: args.only,
+    };
+    let kept = false;
     try {
-      const calibration = await calibrate({
-        self: selfCommand,
-        environment: await subjectEnvironment(),
-        executableSha256: sha256FileHex(executablePath()),
-        folder,
-        only: args.only,
-        honestTimes: args["honest-times"] === undefined ? undefined : Number(args["honest-times"]),
-        onResult: (result) => {
-          if (!args.json) tell(resultLine(result));
-        },
-      });
+      if (args.faults !== undefined) {
+        const { faultLine, runFaults } = await import("../calibrate/fault-runs.ts");
+        const onResult = (run: Parameters<typeof faultLine>[0]) => say(faultLine(run));
+        const faults = await runFaults({ ...shared, times: Number(args.faults), onResult });
+        const broken = faults.results.filter((run) => !run.legal).map(faultLine);
+        const text = () => [`${faults.runs} runs with a fault, ${faults.broken} broken`, ...broken].join("\n");
+        printResult(faults, { json: args.json, text });
+        kept = faults.broken > 0;
+        return faults.broken === 0 ? exitNumbers.done : exitNumbers.failed;
+      }
+      const { calibrate } = await import("../calibrate/run.ts");
+      const { calibrationText, resultLine } = await import("../calibrate/table.ts");
+      const honestTimes = args["honest-times"] === undefined ? undefined : Number(args["honest-times"]);
+      const calibration = await calibrate({ ...shared, honestTimes, onResult: (result) => say(resultLine(result)) });
       printResult(calibration, { json: args.json, text: () => calibrationText(calibration) });
+      kept = calibration.misses > 0;
       return calibration.misses === 0 ? exitNumbers.done : exitNumbers.failed;
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      if (kept) tell(`proctor calibrate: what was kept of the misses lies in ${folder}`);
+      else rmSync(folder, { recursive: true, force: true });
     }
   },
 });

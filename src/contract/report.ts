@@ -278,6 +278,23 @@ export const ReportFacts = z.strictObject({
 });
 export type ReportFacts = z.infer<typeof ReportFacts>;
 
+/** The process that was ended on purpose, and what the table of fault points says to what came of it. */
+export const FaultFact = z.strictObject({
+  point: z.enum([
+    "before_bind",
+    "after_bind",
+    "after_dispatch",
+    "after_prompt_barrier",
+    "before_terminal",
+    "after_terminal",
+  ]),
+  signal: z.enum(["SIGINT", "SIGKILL"]),
+  target: z.enum(["server", "runner", "adapter", "consumer"]),
+  fired: z.boolean(),
+  breaches: z.array(Word).max(10),
+});
+export type FaultFact = z.infer<typeof FaultFact>;
+
 const Section = z.looseObject({ passed: z.boolean(), failure: Word.optional() });
 
 export const Report = z.looseObject({
@@ -302,6 +319,7 @@ export const Report = z.looseObject({
   seats: Seats.optional(),
   facts: ReportFacts.optional(),
   verdict: Verdict.optional(),
+  fault: FaultFact.optional(),
   census: Census.optional(),
   canaries: Canaries.optional(),
   audit: z.strictObject({ path: Path, sha256: Sha256, count: Count }).optional(),

@@ -42,7 +42,6 @@ export const harnessCodes = {
   harness_front_gone: "The process that started the run is gone.",
   harness_no_free_port: "No free port was found.",
   harness_process_start_failed: "A process could not be started.",
-  harness_fault_not_reached: "The named fault point was not reached.",
 } as const;
 
 export type HarnessCode = keyof typeof harnessCodes;

@@ -33,6 +33,7 @@ export async function runConsumer(run: Run, command: ConsumerCommand): Promise<C
   const output = openPrivateLog(path);
   const group = start(run, command, output);
   run.consumer = group;
+  run.fault?.endConsumer(group);
   const counter = new DiagnosticCounter();
   const drained = drain(group.stderr, counter, printedStream(run, "consumer_stderr"));
   run.book.consumer["pid"] = group.pid;

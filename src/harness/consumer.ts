@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { sha256FileHex } from "../base/bytes.ts";
 import { descendantsOf, listProcesses, readProcess } from "../base/census.ts";
+import { holdsWithin } from "../base/clock.ts";
 import { DiagnosticCounter } from "../base/diagnostics.ts";
 import { Failure } from "../base/failure.ts";
 import { isRecord } from "../base/json.ts";
@@ -60,8 +61,7 @@ async function consumerTurn(run: Run, fixture: Fixture): Promise<void> {
   if (Object.values(facts.lifecycle_before).some((count) => count > 0))
     throw new Failure<JudgeCode>("consumer_created_durable_lifecycle");
   Object.assign(facts, await runConsumer(run, consumerCommand(run, fixture)));
-  await stopConsumer(run);
-  facts.left_processes = leftProcesses(run);
+  if (facts.ended === "exited") facts.left_processes = await leftProcesses(run);
   const { frames, stream } = readStream(streamPath(run));
   const reduced = reduceFrames(frames, expectation(run, fixture));
   facts.frames = reduced.frames;
@@ -178,8 +178,19 @@ async function servedReceipts(
 /** A file that the consumer is not asked to read, so that our own receipt can never stand for one of its reads. */
 const controlFile = "README.md";
 
-/** What descends from us and from none of the services: nothing but the consumer was running. */
-function leftProcesses(run: Run): number {
+/** What descends from us and from none of the services, once whatever ends by itself has had its time. */
+async function leftProcesses(run: Run): Promise<number> {
+  let left = strangers(run);
+  const gone = () => {
+    left = strangers(run);
+    return left === 0;
+  };
+  if (left > 0) await holdsWithin(gone, { withinMs: harnessLimits.drainGraceMs, everyMs: 20 });
+  return left;
+}
+
+/** Nothing of ours but the consumer and the services is running at that moment. */
+function strangers(run: Run): number {
   const { server, runner, model } = run.services;
   const services = [server, runner, model?.group].flatMap((group) => (group == null ? [] : [group.pid]));
   const rows = listProcesses();

@@ -6,12 +6,14 @@ import type { ProcessId } from "../base/census.ts";
 import { codeOf, Failure } from "../base/failure.ts";
 import { Secret } from "../base/secret.ts";
 import type { ReportPhase } from "../contract/report.ts";
+import { faultBreaches } from "../judge/fault-points.ts";
 import { judgeReport, runPassed } from "../judge/verdict.ts";
 import { scanCanaries } from "./canaries.ts";
 import { CensusRecord } from "./census-record.ts";
 import { closeRun } from "./cleanup.ts";
 import type { HarnessCode } from "./codes.ts";
 import { consumerStage } from "./consumer.ts";
+import { FaultDriver } from "./fault.ts";
 import { createFixture, findPython } from "./fixture.ts";
 import { harnessLimits, type RunLimits, runLimits } from "./limits.ts";
 import { endProcesses, LiveFile, ownId } from "./live-file.ts";
@@ -20,7 +22,7 @@ import { manifestOf } from "./manifest.ts";
 import { startModel } from "./model-seat.ts";
 import { provision } from "./provision.ts";
 import { type Fields, ReportBook } from "./report-book.ts";
-import type { AcceptOptions, Run, RunStage } from "./run.ts";
+import type { AcceptOptions, Run, RunStage, Services } from "./run.ts";
 import { describeSeats, executableDigest, planSeats, resolveSeatPaths } from "./seats.ts";
 import { childEnvironment, createOutputFolder, createWorkspace } from "./workspace.ts";
 
@@ -91,6 +93,7 @@ export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readon
   const owners = doors.front === undefined ? [ownId()] : [ownId(), doors.front];
   const live = new LiveFile(options.stateFolder, { runId: Bun.randomUUIDv7(), outputDir: space.root, owners });
   const bootstrap = Secret.random(32);
+  const services: Services = { url: "", port: 0, project: "", server: null, runner: null, model: null, logs: [] };
   return {
     live,
     options,
@@ -101,7 +104,8 @@ export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readon
     plan: planSeats(options, doors.python ?? null),
     census: new CensusRecord({ live, wholeTree: doors.subreaper === true, litterFolders: [tmpdir(), "/tmp"] }),
     canaries: [],
-    services: { url: "", port: 0, project: "", server: null, runner: null, model: null, logs: [] },
+    services,
+    fault: options.fault == null ? null : new FaultDriver(options.fault, services),
     facts: { consumer: null, recovery: null, managed: null, audit: null },
     bootstrap: textSecret(bootstrap),
     stopped: stopPromise(doors.stop),
@@ -143,6 +147,7 @@ async function stages(run: Run, python: string | null): Promise<void> {
       if (code === "harness_interrupted" || code === "harness_front_gone") throw error;
       book[name]["failure"] = code;
       book.checkpoint(`${name}_failed`);
+      if (run.options.failFast === true) return;
     }
   }
 }
@@ -174,6 +179,11 @@ async function finish(run: Run & { readonly live: LiveFile }): Promise<void> {
   report["canaries"] = { ...scanCanaries(run.space, run.canaries), printed: run.printed };
   const verdict = judgeReport(report as unknown as Parameters<typeof judgeReport>[0]);
   report["verdict"] = verdict;
+  if (run.fault !== null) {
+    const { fault, fired } = run.fault;
+    const breaches = faultBreaches({ ...fault, fired }, { outcome: verdict.outcome, facts: run.facts });
+    report["fault"] = { ...fault, fired, breaches };
+  }
   const passed = (section: Fields) => section["passed"] === true;
   const all = { consumer: passed(book.consumer), managed: passed(book.managed), recovery: passed(book.recovery) };
   const accepted = runPassed(all, verdict) && report["failure"] === undefined;

@@ -21,6 +21,8 @@ export const harnessLimits = {
   probeRanges: 3,
   observeWaitS: 1,
   runnerGoneMs: 1_000,
+  faultMs: 20_000,
+  faultPollMs: 5,
   recoveryWaitS: 10,
   cancelObserveWaitS: 5,
   readinessPollMs: 50,

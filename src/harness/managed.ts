@@ -1,5 +1,6 @@
 // The managed stage: one bound run, the same start sent twice, the server ended in flight, and the work looked at.
 import { join } from "node:path";
+import { holdsWithin } from "../base/clock.ts";
 import { Failure } from "../base/failure.ts";
 import { isRecord } from "../base/json.ts";
 import { writePrivateJson } from "../base/private-files.ts";
@@ -37,7 +38,7 @@ export async function managedStage(run: Run, fixture: Fixture): Promise<void> {
   check(stageCode(judgeManagedTurn({ managed: facts, recovery: null }).slice(0, 1)));
   run.facts.recovery = recovery;
   const attempt = await claimAttempt(run, fixture, facts);
-  await bindRun(run, attempt, recovery);
+  await bindUnlessRunnerGone(run, attempt, recovery);
   const runId = recovery.bound.run_id ?? "";
   await untilOutage(run, recovery, runId);
   await restartServer(run, recovery);
@@ -95,6 +96,19 @@ async function claimAttempt(run: Run, fixture: Fixture, facts: ManagedFacts): Pr
   writePrivateJson(join(run.space.private, "attempt.json"), attempt);
   run.book.checkpoint("attempt_claimed");
   return attempt;
+}
+
+/** A start that is refused because the runner has ended is the runner's end, not the server's refusal. */
+async function bindUnlessRunnerGone(run: Run, attempt: Fields, recovery: RecoveryFacts): Promise<void> {
+  try {
+    await bindRun(run, attempt, recovery);
+  } catch (error) {
+    const refused = error instanceof Failure && error.code.startsWith("tool_");
+    const gone = () => run.services.runner?.running() !== true;
+    if (!refused || !(await holdsWithin(gone, { withinMs: harnessLimits.runnerGoneMs, everyMs: 20 }))) throw error;
+    recovery.runner_ended = "before_restart";
+    check("runner_exited_before_restart");
+  }
 }
 
 async function bindRun(run: Run, attempt: Fields, recovery: RecoveryFacts): Promise<void> {

@@ -44,6 +44,8 @@ export interface OperatorOptions {
   readonly url: string;
   readonly httpTimeoutMs: number;
   readonly book: ReportBook;
+  /** Asked when a call had no answer; true when it can be made once more. */
+  readonly recover?: () => Promise<boolean>;
   /** Shown every answer to a tool call, as it came. */
   readonly answered?: (tool: string, answer: Uint8Array) => void;
 }
@@ -88,6 +90,27 @@ export class Operator {
 
   /** Calls a tool and gives its output; a result other than the expected one is `tool_<name>_<kind>`. */
   async tool(name: string, args: Fields, expectSuccess = true): Promise<Fields> {
+    try {
+      return await this.#expect(name, args, expectSuccess);
+    } catch (error) {
+      if ((await this.#options.recover?.()) !== true) throw error;
+      delete this.#options.book.report["last_tool_failure"];
+      // A token of the server that ended means nothing to the one that took over.
+      const { after_observation_token: _, ...again } = args;
+      return await this.#expect(name, again, expectSuccess);
+    }
+  }
+
+  async #expect(name: string, args: Fields, expectSuccess: boolean): Promise<Fields> {
+    const result = await this.#call(name, args);
+    const output = result["output"] ?? {};
+    if (!isRecord(output)) throw new Failure<HarnessCode>("invalid_mcp_output");
+    this.#remember(name, output);
+    if (result["success"] !== expectSuccess) this.#refuse(name, output);
+    return output;
+  }
+
+  async #call(name: string, args: Fields): Promise<Fields> {
     this.#requestId += 1;
     const call = { name: "call_runtime_tool", arguments: { tool: name, arguments: args } };
     const body = { jsonrpc: "2.0", id: this.#requestId, method: "tools/call", params: call };
@@ -96,11 +119,7 @@ export class Operator {
     const answer = objectIn(bytes);
     const result = isRecord(answer["result"]) ? answer["result"]["structuredContent"] : undefined;
     if (!isRecord(result)) throw new Failure<HarnessCode>("missing_mcp_result");
-    const output = result["output"] ?? {};
-    if (!isRecord(output)) throw new Failure<HarnessCode>("invalid_mcp_output");
-    this.#remember(name, output);
-    if (result["success"] !== expectSuccess) this.#refuse(name, output);
-    return output;
+    return result;
   }
 
   /** A tool over REST with another token; null when the server does not answer it with success. */

@@ -3,8 +3,10 @@ import type { Environment } from "../base/environment.ts";
 import type { ProcessGroup } from "../base/process-group.ts";
 import type { Secret } from "../base/secret.ts";
 import type { PrintedSecret, ReportFacts } from "../contract/report.ts";
+import type { Fault } from "../judge/fault-points.ts";
 import type { Canary } from "./canaries.ts";
 import type { CensusRecord } from "./census-record.ts";
+import type { FaultDriver } from "./fault.ts";
 import type { Fixture } from "./fixture.ts";
 import type { RunLimits } from "./limits.ts";
 import type { ModelSeat } from "./model-seat.ts";
@@ -27,6 +29,10 @@ export interface AcceptOptions {
   readonly timeoutS: number;
   readonly hostJobId: string | null;
   readonly misbehave: { readonly [seat in "consumer" | "agent" | "server" | "runner"]?: string | undefined };
+  /** One process to end at one point. */
+  readonly fault?: Fault | null | undefined;
+  /** No further stage once one has failed. */
+  readonly failFast?: boolean | undefined;
   /** The one stage to run, for calibration. What is left out stays unproven, so such a run never passes. */
   readonly only?: "consumer" | "managed" | undefined;
   /** `sha256` where it was read already. */
@@ -64,6 +70,7 @@ export interface Run {
   operator: Operator | null;
   consumerToken: string;
   consumer: ProcessGroup | null;
+  readonly fault: FaultDriver | null;
   /** Where a credential of this run was seen in what a program printed or answered. */
   readonly printed: PrintedSecret[];
   /** Set when clean-up begins: a stage that was left behind in the middle starts nothing more. */

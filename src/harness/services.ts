@@ -25,16 +25,20 @@ export function launch(
   run.services.logs.push(path);
   try {
     const { program, args, env } = options;
+    const pause = run.fault?.arm(name) ?? null;
     const group = startGroup({
       command: program.command,
       args: [...program.args, ...args],
       cwd: run.space.root,
-      env,
+      env: { ...env, ...pause },
+      ...(pause === null ? {} : { extra: ["pipe"] }),
       stdin: "ignore",
       stdout: log,
       stderr: log,
     });
     run.census.note(group.id, name);
+    const control = group.extraPipes?.[0];
+    if (control !== undefined) run.fault?.watch(control);
     return group;
   } catch (error) {
     throw new Failure<HarnessCode>("harness_process_start_failed", { cause: error });
@@ -105,11 +109,21 @@ export function operatorOf(run: Run): Operator {
   return run.operator;
 }
 
+/** Starts the server again when the fault ended it; its runner comes back by itself. */
+async function bringServerBack(run: Run): Promise<boolean> {
+  if (run.fault === null || !(await run.fault.serverHasToComeBack())) return false;
+  await startServer(run);
+  await waitReady(run, run.services.project);
+  await operatorOf(run).initialize();
+  return true;
+}
+
 function newOperator(run: Run): Operator {
   return new Operator({
     url: run.services.url,
     httpTimeoutMs: run.limits.httpTimeoutMs,
     book: run.book,
+    ...(run.fault === null ? {} : { recover: () => bringServerBack(run) }),
     answered: (tool, answer) => notePrinted(run, `answer_of_${tool}`.slice(0, 200), answer),
   });
 }

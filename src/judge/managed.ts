@@ -135,7 +135,10 @@ function activityRules(managed: ManagedFacts, recovery: RecoveryFacts | null): R
   return [
     count("agent_message") > 0 && worked > 0
       ? passed(names.activity, fact)
-      : ended(names.activity, "managed_normalized_activity_missing", fact),
+      : // Of a run whose outcome nobody knows, what was not seen is not known to be missing.
+        managed.final_state === "lost"
+        ? notReached(names.activity)
+        : ended(names.activity, "managed_normalized_activity_missing", fact),
     count("permission_request") === 0
       ? passed(names.permission, asked)
       : ended(names.permission, "managed_permission_required", asked),

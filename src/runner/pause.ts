@@ -12,8 +12,11 @@ export function pauseAt(environment: Environment): Pause {
   if (wanted === undefined || text === undefined || !/^[3-9]$/.test(text) || !isChannel(Number(text)))
     return async () => undefined;
   const descriptor = Number(text);
+  let paused = false;
   return async (point) => {
-    if (point !== wanted) return;
+    // Once: whoever comes by after it went on is not held again.
+    if (paused || point !== wanted) return;
+    paused = true;
     writeWhole(descriptor, `paused ${point}\n`);
     await new Promise<void>((resolve) => {
       read(descriptor, new Uint8Array(1), 0, 1, null, (error, got) => {

@@ -86,6 +86,7 @@ export class CodingRun {
     }
     await over;
     clearTimeout(deadline);
+    await this.#parts.pause("after_terminal");
     await this.#clean();
   }
 
@@ -203,7 +204,6 @@ export class CodingRun {
     this.#answer = true;
     await this.#parts.pause("before_terminal");
     this.#finish(endOf(answer));
-    await this.#parts.pause("after_terminal");
   }
 
   #answer = false;

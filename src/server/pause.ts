@@ -1,6 +1,6 @@
 // Fault points: a process that was told to stop at a named point says so on the inherited control descriptor and
-// waits there until it is ended. Without that descriptor the environment name does nothing.
-import { fstatSync } from "node:fs";
+// waits there for a byte, or until it is ended. Without that descriptor the environment name does nothing.
+import { fstatSync, read } from "node:fs";
 import type { Environment } from "../base/environment.ts";
 import { writeWhole } from "../base/output.ts";
 
@@ -9,10 +9,18 @@ export function pauseAt(environment: Environment): (point: string) => Promise<vo
   const wanted = environment.PROCTOR_PAUSE_AT;
   const descriptor = controlDescriptor(environment.PROCTOR_CONTROL_FD);
   if (wanted === undefined || descriptor === null) return async () => undefined;
+  let paused = false;
   return async (point) => {
-    if (point !== wanted) return;
+    // Once: whoever comes by after it went on is not held again.
+    if (paused || point !== wanted) return;
+    paused = true;
     writeWhole(descriptor, `paused ${point}\n`);
-    await new Promise<never>(() => undefined);
+    await new Promise<void>((resolve) => {
+      read(descriptor, new Uint8Array(1), 0, 1, null, (error, got) => {
+        // A one-way channel can never answer: then the process waits until it is ended.
+        if (error === null && got === 1) resolve();
+      });
+    });
   };
 }
 
