@@ -1,12 +1,14 @@
 // The executable on hosts that are not as one would like: no tools, no writable home, odd umasks, a narrow terminal,
 // a locale without UTF-8, switches of the runtime set by somebody else.
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { proctorBinary } from "../support/binary.ts";
 import { runBinary } from "../support/run-binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { runOnTerminal } from "./on-terminal.ts";
 
+// Whole runs on a machine that may do other things as well.
+setDefaultTimeout(240_000);
 const path = "/usr/bin:/bin";
 const withUmask = (mask: string) => ["/bin/sh", "-c", `umask ${mask}; exec "$0" "$@"`];
 
