@@ -7,12 +7,15 @@ import { visible } from "../base/visible.ts";
 /** True when stdout is a terminal a person looks at. */
 export function stdoutIsTerminal(): boolean {
   // The runtime's stream is worth a quarter of a short command's time, so it is only made where it may be a terminal.
-  return isCharacterDevice(1) && process.stdout.isTTY === true;
+  return mayBeTerminal(1) && process.stdout.isTTY === true;
 }
 
-function isCharacterDevice(fd: number): boolean {
+function mayBeTerminal(fd: number): boolean {
   try {
-    return fstatSync(fd).isCharacterDevice();
+    const found = fstatSync(fd);
+    // On Linux the devices of major number 1 are memory: null, zero, full, random.
+    const isMemory = process.platform === "linux" && found.rdev >> 8 === 1;
+    return found.isCharacterDevice() && !isMemory;
   } catch {
     // Closed: nobody looks at it.
     return false;

@@ -14,7 +14,7 @@ export const relayLimits = {
   /** How long a pipe that something else keeps open may stay silent once the adapter has ended. */
   quietPipeMs: 2_000,
   /** How long the relay waits for bytes before it looks after its timers and signals. */
-  lookUpMs: 200,
+  lookUpMs: 500,
   /** How long it moves bytes without a pause before it does. */
   busyMs: 50,
   /** How long an adapter that the relay itself ends has for SIGTERM. */
