@@ -57,7 +57,8 @@ class Twist implements LinkTwist {
 
   readonly toServer = async (frame: Frame, link: LinkBridge): Promise<Frame | null> => {
     await this.#pace();
-    if (this.#options.misbehave === "honest-odd-frames") {
+    // A link begins with its registration; nothing legal comes before that.
+    if (this.#options.misbehave === "honest-odd-frames" && frame.type !== "register") {
       link.sendToServer(JSON.stringify({ type: "an_event_of_tomorrow", anything: [null] }));
       return { ...frame, of_tomorrow: "one\u2028two" };
     }
