@@ -1,5 +1,5 @@
 // The worker of `accept`: started by it and by nothing else. The end of its input means that its front is gone.
-import type { ProcessId } from "../base/census.ts";
+import { descendantsOf, type ProcessId } from "../base/census.ts";
 import { codeOf } from "../base/failure.ts";
 import { processEnvironment } from "../base/self.ts";
 import { becomeSubreaper } from "../base/subreaper.ts";
@@ -47,6 +47,7 @@ export default defineStrictCommand({
     } catch (error) {
       watch?.end("failed");
       const failure = failureOf(error);
+      if (failure === "harness_front_gone") await endOwnChildren();
       if (!args.json) tell(`proctor accept: ${await sentenceOf(codeOf(error))} [${failure}]`);
       printResult({ state: "failed", failure }, { json: true });
       process.exit(exitNumbers.failed);
@@ -67,6 +68,12 @@ async function writePages(
     const { renderJunit } = await import("../evidence/junit.ts");
     writeEvidence(args.junit, renderJunit(loaded.report, loaded.digest));
   }
+}
+
+/** With the front gone before there was a run, nobody else ends what was being asked. */
+async function endOwnChildren(): Promise<void> {
+  const { endProcesses } = await import("../harness/live-file.ts");
+  await endProcesses(() => descendantsOf([process.pid]));
 }
 
 /** The front says who it is in one line and holds the pipe open as long as it lives. */

@@ -57,7 +57,8 @@ export function checkOptions(options: AcceptOptions, platform: string = process.
 export async function runAcceptance(given: AcceptOptions, doors: RunDoors = {}): Promise<Fields> {
   if (process.platform === "win32") throw new Failure<HarnessCode>("posix_test_harness_required");
   const hostPath = given.environment["PATH"] ?? "";
-  const python = given.fixture === "typescript" ? null : await findPython(hostPath, "/");
+  const python =
+    given.fixture === "typescript" ? null : await Promise.race([findPython(hostPath, "/"), stopPromise(doors.stop)]);
   if (given.fixture === "python" && python === null) throw new Failure<HarnessCode>("python_310_required");
   const options = checkOptions(given);
   const umask = process.umask(0o077);
