@@ -13,7 +13,7 @@ interface LockedPackage {
 }
 
 /** Names of the npm packages whose files are part of the bundle, sorted. */
-export function bundledPackages(): string[] {
+function bundledPackages(): string[] {
   const folder = mkdtempSync(join(tmpdir(), "proctor-sbom-"));
   try {
     const account = join(folder, "meta.json");

@@ -1,11 +1,13 @@
 // The example files are real: they parse, their command lines are ones the executable takes, and the shell one runs.
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { readArguments } from "../../src/commands/strict-args.ts";
 import { commandTable } from "../../src/commands/table.ts";
 import { proctorBinary, projectRoot } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
+// The shell example runs a whole acceptance, on a machine that may do other things as well.
+setDefaultTimeout(300_000);
 const folder = `${projectRoot}examples`;
 const read = (name: string) => Bun.file(`${folder}/${name}`).text();
 
