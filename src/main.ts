@@ -5,7 +5,8 @@ const words = process.argv.slice(2);
 
 async function main(): Promise<number> {
   if (words[0] === "hook" && (words[1] === "observe" || words[1] === "recover")) {
-    return await (await import("./hooks/entry.ts")).hookEntry(words.slice(1));
+    // Ends here and now: a host that keeps the payload open would hold the process by its unread input.
+    process.exit(await (await import("./hooks/entry.ts")).hookEntry(words.slice(1)));
   }
   return await (await import("./commands/front-door.ts")).frontDoor(words);
 }

@@ -68,6 +68,47 @@ test("a host that writes 2 MiB never meets a closed pipe, whichever way the hook
   expect(pending(d)).toEqual([]);
 }, 120_000);
 
+test("a payload is read whole however it arrives: at once, in pieces, late, from a file, or not at all", async () => {
+  const d = kept(await desk());
+  const bash = Bun.which("bash")!;
+  // Nearly the limit: more than one pipe buffer, in a call of its own each time.
+  const large = (call: string) => d.payload({ tool_use_id: call, tool_response: "x".repeat(120_000) });
+  for (const call of ["pipe", "pieces", "late", "file"]) writeFileSync(`${d.path}/${call}.in`, large(call));
+  const hook = `${proctorBinary} hook observe --config ${d.configPath} --deliver background`;
+  const halves = (call: string) => `head -c 60000 ${d.path}/${call}.in; sleep 0.4; tail -c +60001 ${d.path}/${call}.in`;
+  const ways = [
+    `cat ${d.path}/pipe.in | ${hook}`,
+    `{ ${halves("pieces")}; } | ${hook}`,
+    `{ sleep 0.6; cat ${d.path}/late.in; } | ${hook}`,
+    `${hook} < ${d.path}/file.in`,
+    `${hook} < /dev/null`,
+    `${hook} <&-`,
+  ];
+
+  const codes: number[] = [];
+  for (const script of ways) {
+    const run = Bun.spawn([bash, "-c", `${script} 2>/dev/null`], { env: { PATH: "/usr/bin:/bin" }, stdin: "ignore" });
+    codes.push(await run.exited);
+  }
+
+  expect(codes).toEqual([0, 0, 0, 0, 1, 1]);
+  expect(pending(d)).toHaveLength(4);
+}, 60_000);
+
+test("a host that never closes the payload is not waited for without end, and nothing is claimed", async () => {
+  const d = kept(await desk());
+  const child = Bun.spawn([proctorBinary, "hook", "observe", "--config", d.configPath], {
+    ...{ cwd: "/", env: {}, stdin: "pipe", stdout: "ignore", stderr: "pipe" },
+  });
+  child.stdin.write(d.payload());
+  await child.stdin.flush();
+
+  const said = await new Response(child.stderr).text();
+
+  expect([await child.exited, JSON.parse(said).reason]).toEqual([1, "hook_input_deadline"]);
+  expect(pending(d)).toEqual([]);
+}, 60_000);
+
 test("a call without an id is visibly not captured, a helper's start is no start of ours (B31)", async () => {
   const d = kept(await desk());
 
