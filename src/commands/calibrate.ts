@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { sha256FileHex } from "../base/bytes.ts";
+import { descendantsOf } from "../base/census.ts";
 import { pickEnvironment } from "../base/environment.ts";
 import { executablePath, processEnvironment, selfCommand } from "../base/self.ts";
+import { becomeSubreaper } from "../base/subreaper.ts";
 import { endDeadRunsAndTell } from "./dead-runs.ts";
 import { exitNumbers } from "./exit-numbers.ts";
 import { printResult, tell } from "./result.ts";
@@ -37,6 +39,15 @@ export default defineStrictCommand({
   async run({ args }) {
     await endDeadRunsAndTell("calibrate");
     const folder = mkdtempSync(join(tmpdir(), "proctor-calibrate-"));
+    becomeSubreaper();
+    let interrupted = false;
+    // What an interruption ended is no result; the process is on its way out then.
+    const unlessInterrupted = () => (interrupted ? new Promise<never>(() => undefined) : undefined);
+    for (const [signal, status] of interruptions)
+      process.on(signal, () => {
+        interrupted = true;
+        void leave(folder, status);
+      });
     const started = performance.now();
     const say = (line: string): void => {
       if (!args.json) tell(`${((performance.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}`);
@@ -54,6 +65,7 @@ export default defineStrictCommand({
         const { faultLine, runFaults } = await import("../calibrate/fault-runs.ts");
         const onResult = (run: Parameters<typeof faultLine>[0]) => say(faultLine(run));
         const faults = await runFaults({ ...shared, times: Number(args.faults), onResult });
+        await unlessInterrupted();
         const broken = faults.results.filter((run) => !run.legal).map(faultLine);
         const text = () => [`${faults.runs} runs with a fault, ${faults.broken} broken`, ...broken].join("\n");
         printResult(faults, { json: args.json, text });
@@ -64,6 +76,7 @@ export default defineStrictCommand({
       const { calibrationText, resultLine } = await import("../calibrate/table.ts");
       const honestTimes = args["honest-times"] === undefined ? undefined : Number(args["honest-times"]);
       const calibration = await calibrate({ ...shared, honestTimes, onResult: (result) => say(resultLine(result)) });
+      await unlessInterrupted();
       printResult(calibration, { json: args.json, text: () => calibrationText(calibration) });
       kept = calibration.misses > 0;
       return calibration.misses === 0 ? exitNumbers.done : exitNumbers.failed;
@@ -73,6 +86,21 @@ export default defineStrictCommand({
     }
   },
 });
+
+/** What an interrupted calibration ends with. */
+const interruptions = [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const;
+
+/** Ends the subjects that are running, removes what they wrote, and goes. */
+async function leave(folder: string, status: number): Promise<never> {
+  const { endProcesses } = await import("../harness/live-file.ts");
+  await endProcesses(() => descendantsOf([process.pid]).filter((row) => row.state !== "Z"));
+  rmSync(folder, { recursive: true, force: true });
+  process.exit(status);
+}
 
 /** The interpreter's own folder comes first: finding it anew would cost each subject more than its judgement. */
 async function subjectEnvironment(): Promise<Record<string, string>> {
