@@ -18,6 +18,12 @@ const passed = [
   "TZ",
   "TMPDIR",
   "CODEX_HOME",
+  // Without these hardly a program starts on Windows.
+  "SystemRoot",
+  "USERPROFILE",
+  "APPDATA",
+  "LOCALAPPDATA",
+  "TEMP",
 ];
 
 export interface CredentialChild {
