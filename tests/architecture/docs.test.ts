@@ -2,6 +2,8 @@
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { errorsPage, limitsPage } from "../../scripts/generate-docs.ts";
+import { manPage } from "../../scripts/man-page.ts";
 import { commandTable } from "../../src/commands/table.ts";
 import { projectRoot } from "../support/binary.ts";
 import { docPages } from "../support/doc-pages.ts";
@@ -45,4 +47,12 @@ test("O171 the same suite runs on Linux, macOS and Windows", async () => {
   expect(commands("linux")).toContain(".ci/run");
   expect(await Bun.file(`${projectRoot}.ci/run`).text()).toContain("npm test");
   for (const job of ["macos", "windows"]) expect(commands(job), job).toContain("npm test");
+});
+
+test("the generated pages are what the tables say: run scripts/generate-docs.ts after changing codes, limits or commands", async () => {
+  const page = (path: string) => Bun.file(`${projectRoot}docs/${path}`).text();
+
+  expect(await page("errors.md")).toBe(await errorsPage());
+  expect(await page("limits.md")).toBe(await limitsPage());
+  expect(await page("man/proctor.1")).toBe(await manPage());
 });
