@@ -113,7 +113,7 @@ class Connection {
     this.#gate.hold(reader);
     this.#rest = setTimeout(() => {
       this.#gate.free(reader);
-      this.#allowance.comeBack(performance.now());
+      this.#allowance.comeBack();
       if (reader.stopped) this.#guarded(() => this.#turn(reader, () => reader.goOn()));
     }, restMs);
   }

@@ -30,20 +30,24 @@ export class Turns {
 export class Allowance {
   #left: number = gatewayLimits.allowanceBytes;
   #countedMs: number;
+  readonly #now: () => number;
 
-  constructor(nowMs: number = performance.now()) {
-    this.#countedMs = nowMs;
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#countedMs = now();
   }
 
   /** Takes a frame off; false when nothing is left, and then the clock has been looked at. */
   spend(frameBytes: number): boolean {
     this.#left -= frameBytes + gatewayLimits.frameCostBytes;
     if (this.#left > 0) return true;
-    this.comeBack(performance.now());
+    this.comeBack();
     return this.#left > 0;
   }
 
-  comeBack(nowMs: number): void {
+  /** What came back since it was last counted. */
+  comeBack(): void {
+    const nowMs = this.#now();
     const back = (nowMs - this.#countedMs) * gatewayLimits.allowanceBytesPerMs;
     this.#left = Math.min(this.#left + back, gatewayLimits.allowanceBytes);
     this.#countedMs = nowMs;

@@ -50,7 +50,7 @@ test("`gateway probe --runtime-dir` is green on a running gateway and leaves no 
 }, 120_000);
 
 test("probeEndpoint() finds nothing in the strict server, and each hole of a head by its own name", async () => {
-  const given = { bearer: goodBearer, revoked: revokedBearer, waitMs: 1500 };
+  const given = { bearer: goodBearer, revoked: revokedBearer };
   await using strict = await openWeakServer("none");
   expect(openOf(await probeEndpoint(strict.address, given))).toEqual([]);
   const heads = Object.keys(headHoles);

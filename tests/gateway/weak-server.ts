@@ -111,7 +111,7 @@ export async function openWeakServer(hole: string): Promise<WeakServer> {
     let head = Buffer.alloc(0);
     let reader: FrameReader | null = null;
     const keeps = hole === "endless_head";
-    if (!keeps && hole !== "half_open_flood") setTimeout(() => reader === null && socket.destroy(), 500).unref();
+    if (!keeps && hole !== "half_open_flood") setTimeout(() => reader === null && socket.destroy(), 2000).unref();
     socket.on("data", (chunk: Buffer) => {
       if (reader !== null) return reader.push(chunk);
       head = Buffer.concat([head, chunk]);
