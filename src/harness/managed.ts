@@ -157,12 +157,15 @@ async function restartServer(run: Run, recovery: RecoveryFacts): Promise<void> {
   recovery.old_server_pid = services.server?.pid ?? null;
   recovery.runner_pid_before = services.runner?.pid ?? null;
   await stopService(run, services.server);
-  if (services.runner?.running() !== true) {
-    recovery.runner_ended = "server_stop";
-    check("runner_did_not_survive_server_stop");
+  checkRunnerSurvived(run, recovery);
+  try {
+    await startServer(run);
+    await waitReady(run, services.project);
+  } catch (error) {
+    // A runner that took a moment longer to end is what keeps the pair from being ready.
+    checkRunnerSurvived(run, recovery);
+    throw error;
   }
-  await startServer(run);
-  await waitReady(run, services.project);
   await operatorOf(run).initialize();
   recovery.new_server_pid = services.server?.pid ?? null;
   recovery.runner_pid_after = services.runner?.pid ?? null;
@@ -174,6 +177,12 @@ async function restartServer(run: Run, recovery: RecoveryFacts): Promise<void> {
     new_server_process: recovery.new_server_pid !== recovery.old_server_pid,
   });
   openGate(run);
+}
+
+function checkRunnerSurvived(run: Run, recovery: RecoveryFacts): void {
+  if (run.services.runner?.running() === true) return;
+  recovery.runner_ended = "server_stop";
+  check("runner_did_not_survive_server_stop");
 }
 
 async function confirmIdentity(run: Run, recovery: RecoveryFacts): Promise<void> {
