@@ -30,7 +30,6 @@ for (const [fault, outcome, code] of [
   ["after_dispatch:SIGKILL", "passed", 0],
   ["before_terminal:SIGINT:server", "passed", 0],
   ["after_prompt_barrier:SIGKILL:adapter", "incomplete", 1],
-  ["after_dispatch:SIGKILL:runner", "failed", 1],
 ] as const)
   test(
     `${fault} ends ${outcome}, with one prompt at most and the same three ids`,
