@@ -1,29 +1,17 @@
 // `npm run conformance`: the official MCP conformance suite for each protocol version that has server scenarios, and
 // the official Inspector for both eras, against a server process of its own. Installs the pinned clients into a cache
 // folder on first use. A scenario that is expected to fail and passes is a failure too. Ends with `N passed`.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { selfCommand } from "../src/base/self.ts";
+import { pinnedModules } from "./pinned.ts";
 
 const root = `${import.meta.dir}/..`;
 const fixture = `${root}/fixtures/mcp-clients`;
-const cache = `${root}/.cache/mcp-clients`;
+const modules = pinnedModules("mcp-clients");
 const bearer = "bootstrap-token-of-the-conformance-run";
 const versions = ["2025-06-18", "2025-11-25"];
-
-function install(): void {
-  const lock = `${cache}/package-lock.json`;
-  const wanted = readFileSync(`${fixture}/package-lock.json`, "utf8");
-  const done = existsSync(`${cache}/node_modules/.package-lock.json`) && existsSync(lock);
-  if (done && readFileSync(lock, "utf8") === wanted) return;
-  mkdirSync(cache, { recursive: true });
-  for (const file of ["package.json", "package-lock.json", ".npmrc"]) cpSync(`${fixture}/${file}`, `${cache}/${file}`);
-  process.stderr.write("setting up: npm ci of the MCP clients\n");
-  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  const words = [npm, "ci", "--no-fund", "--no-audit", "--ignore-scripts"];
-  if (Bun.spawnSync(words, { cwd: cache, stdio: ["ignore", 2, 2] }).exitCode !== 0) process.exit(1);
-}
 
 async function startServer(folder: string) {
   const { command, args } = selfCommand(["server"]);
@@ -82,7 +70,7 @@ function settle(ok: boolean, what: string, detail: string): void {
 }
 
 async function suite(url: string, folder: string): Promise<void> {
-  const main = `${cache}/node_modules/@modelcontextprotocol/conformance/dist/index.js`;
+  const main = `${modules}/@modelcontextprotocol/conformance/dist/index.js`;
   for (const version of versions) {
     const expected = `${fixture}/expected-failures-${version}.yml`;
     const words = ["server", "--url", url, "--suite", "all", "--spec-version", version];
@@ -94,7 +82,7 @@ async function suite(url: string, folder: string): Promise<void> {
 }
 
 async function inspector(host: string, folder: string): Promise<void> {
-  const main = `${cache}/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js`;
+  const main = `${modules}/@modelcontextprotocol/inspector/clients/launcher/build/index.js`;
   const base = ["--cli", `http://${host}/mcp`, "--transport", "http", "--header", `Authorization: Bearer ${bearer}`];
   const call = (name: string, args: unknown) =>
     ["--method", "tools/call", "--tool-name", name, "--tool-args-json", JSON.stringify(args)] as const;
@@ -124,7 +112,6 @@ async function inspector(host: string, folder: string): Promise<void> {
   }
 }
 
-install();
 const folder = mkdtempSync(join(tmpdir(), "proctor-conformance-"));
 const { child, host } = await startServer(folder);
 const proxy = addBearer(host);

@@ -2,12 +2,12 @@
 // this order, each to its end. Says at the end what is not in order; exit 1 then.
 //   npm run ok              all of it
 //   npm run ok -- upkeep    one part: check, upkeep, test or accept
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { pinnedModules } from "./pinned.ts";
 import { sbom } from "./sbom.ts";
 
 const root = `${import.meta.dir}/..`;
-const upkeep = `${root}/.cache/upkeep`;
 const fixture = `${root}/fixtures/upkeep`;
 
 /** Licences that ask for no more than to be named. */
@@ -19,22 +19,9 @@ function run(command: readonly string[], cwd = root): boolean {
 
 const npm = process.platform === "win32" ? "npm.cmd" : "npm";
 
-/** The pinned tools lie in the cache folder, apart from what the product needs. Not `npm ci`: jscpd lists builds of its own
- * for platforms it was not published for, and `ci` insists on all of them. */
-function installTools(): boolean {
-  const lock = readFileSync(`${fixture}/package-lock.json`, "utf8");
-  const marker = `${upkeep}/installed-lock.json`;
-  if (existsSync(marker) && readFileSync(marker, "utf8") === lock) return true;
-  mkdirSync(upkeep, { recursive: true });
-  for (const file of ["package.json", "package-lock.json", ".npmrc"]) cpSync(`${fixture}/${file}`, `${upkeep}/${file}`);
-  if (!run([npm, "install", "--no-fund", "--no-audit"], upkeep)) return false;
-  cpSync(`${fixture}/package-lock.json`, marker);
-  return true;
-}
-
 function tool(name: string, ...words: string[]): boolean {
   process.stderr.write(`-- ${name}\n`);
-  return run([`${upkeep}/node_modules/.bin/${name}`, ...words]);
+  return run([`${pinnedModules("upkeep")}/.bin/${name}`, ...words]);
 }
 
 /** Every bundled component names a licence that we may pass on. */
@@ -61,7 +48,6 @@ function acceptHolds(): boolean {
 const parts: Readonly<Record<string, () => boolean>> = {
   check: () => run([npm, "run", "--silent", "check"]),
   upkeep: () =>
-    installTools() &&
     [
       tool("knip", "--config", `${fixture}/knip.json`, "--no-progress"),
       tool(
