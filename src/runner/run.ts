@@ -4,13 +4,13 @@
 import type { Clock } from "../base/clock.ts";
 import { codeOf, Failure } from "../base/failure.ts";
 import { isRecord } from "../base/json.ts";
+import type { Pause } from "../base/pause-point.ts";
 import { type ProcessGroup, startGroup } from "../base/process-group.ts";
 import { type ConfigValue, readUpdate } from "../contract/acp.ts";
 import { type CodingStart, isTerminal, type RunState, type RunTerminal } from "../contract/runs.ts";
 import { AcpClient, type Answer } from "./acp-client.ts";
 import type { AgentConfig } from "./config-file.ts";
 import { runnerLimits } from "./limits.ts";
-import type { Pause } from "./pause.ts";
 import { cancelledOutcome, PendingPermissions, readPermission } from "./permissions.ts";
 import type { RunJournal, RunRecord } from "./run-journal.ts";
 import { setUpSession } from "./run-setup.ts";

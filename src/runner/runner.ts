@@ -4,6 +4,7 @@ import { realpathSync } from "node:fs";
 import { toHex } from "../base/bytes.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import type { Environment } from "../base/environment.ts";
+import { type Pause, pauseAt } from "../base/pause-point.ts";
 import { type RandomBytes, systemRandom } from "../base/random.ts";
 import type { LinkRequest } from "../contract/runner-link.ts";
 import {
@@ -15,7 +16,6 @@ import {
 } from "../contract/runs.ts";
 import type { AgentConfig, RunnerConfig } from "./config-file.ts";
 import { runnerLimits } from "./limits.ts";
-import { type Pause, pauseAt } from "./pause.ts";
 import { type RegisteredProject, readProjectFile, readProjects, writeProjectFile } from "./project-files.ts";
 import { CodingRun } from "./run.ts";
 import { RunJournal, type RunRecord } from "./run-journal.ts";

@@ -1,11 +1,14 @@
 // Fault points: a process that was told to stop at a named point says so on the inherited control descriptor and
 // waits there for a byte, or until it is ended. Without that descriptor the environment name does nothing.
 import { fstatSync, read } from "node:fs";
-import type { Environment } from "../base/environment.ts";
-import { writeWhole } from "../base/output.ts";
+import type { Environment } from "./environment.ts";
+import { writeWhole } from "./output.ts";
 
-/** The function that embedded parts call at their points. */
-export function pauseAt(environment: Environment): (point: string) => Promise<void> {
+/** What an embedded part calls at a point of its own; it returns at once unless that very point was asked for. */
+export type Pause = (point: string) => Promise<void>;
+
+/** Reads PROCTOR_PAUSE_AT and PROCTOR_CONTROL_FD (product §3); both have to be there and the descriptor a channel. */
+export function pauseAt(environment: Environment): Pause {
   const wanted = environment.PROCTOR_PAUSE_AT;
   const descriptor = controlDescriptor(environment.PROCTOR_CONTROL_FD);
   if (wanted === undefined || descriptor === null) return async () => undefined;
