@@ -102,7 +102,7 @@ class Plane {
     for (const name of ["host", "connection", "content-length"]) headers.delete(name);
     const target = `http://127.0.0.1:${this.#options.innerPort}${url.pathname}${url.search}`;
     const bodied = request.method === "GET" || request.method === "HEAD" ? {} : { body };
-    // An empty proxy keeps the variables of the environment out.
+    // An empty proxy keeps the variables of the environment out; over plain HTTP, which is all that is spoken here.
     return await fetch(target, { method: request.method, headers, redirect: "manual", proxy: "", ...bodied });
   }
 
