@@ -1,5 +1,4 @@
 // The consumer stage: a read-only turn over MCP, proven by its stream, the server's own rows and the bytes on disk.
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { sha256FileHex } from "../base/bytes.ts";
 import { descendantsOf, listProcesses, readProcess } from "../base/census.ts";
@@ -244,7 +243,6 @@ function revisionOf(frames: readonly unknown[], id: string | null, path: string 
 
 function reduceAndRemoveStream(run: Run): void {
   const path = streamPath(run);
-  if (!existsSync(path)) return;
   try {
     const counter = new DiagnosticCounter();
     const bytes = readPrivateFile(path, { maxBytes: 64 * harnessLimits.consumerStdoutBytes });
@@ -252,8 +250,9 @@ function reduceAndRemoveStream(run: Run): void {
     notePrinted(run, "consumer_stdout", bytes);
     run.book.consumer["stdout_diagnostics"] = diagnosticsOf(counter);
   } catch {
-    run.book.consumer["stdout_diagnostics"] = { observation: "unavailable" };
+    // Nothing to read is right as long as nothing was started; afterwards somebody took the stream away.
+    if (run.consumer !== null) run.book.consumer["stdout_diagnostics"] = { observation: "unavailable" };
   } finally {
-    removeIfPresent(path);
+    removeIfPresent(path); // also a link to nothing
   }
 }

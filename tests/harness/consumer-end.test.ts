@@ -1,6 +1,6 @@
 // How the consumer's process ends and what is left of it: its group, its pipe, its raw stream.
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive, type ProcessId, readProcess, signalExactly } from "../../src/base/census.ts";
 import type { ProcessGroup } from "../../src/base/process-group.ts";
@@ -89,13 +89,16 @@ test(
 test(
   "the raw stream is reduced and gone, also when it cannot be read any more (H144 O031)",
   async () => {
+    await using outside = await tempFolder();
+    const elsewhere = join(outside.path, "elsewhere");
+    writeFileSync(elsewhere, "kept");
+    const replacedBy = (command: string) => `rm "$TMPDIR/../consumer.jsonl"; ${command}`;
     for (const [script, expected] of [
       ['echo \'{"error": "401 Unauthorized, token-4711"}\'', { categories: { http_401: 1, unauthorized: 1 } }],
       ['chmod 644 "$TMPDIR/../consumer.jsonl"', { observation: "unavailable" }],
-      [
-        'rm "$TMPDIR/../consumer.jsonl"; ln -s /etc/hostname "$TMPDIR/../consumer.jsonl"',
-        { observation: "unavailable" },
-      ],
+      [replacedBy("true"), { observation: "unavailable" }],
+      [replacedBy(`ln -s '${elsewhere}' "$TMPDIR/../consumer.jsonl"`), { observation: "unavailable" }],
+      [replacedBy(`ln -s '${elsewhere}.none' "$TMPDIR/../consumer.jsonl"`), { observation: "unavailable" }],
     ] as const) {
       await using dir = await tempFolder();
       const { stage, run, fixture } = await scripted(dir.path, script);
@@ -105,7 +108,7 @@ test(
 
       expect(run.book.consumer["stdout_diagnostics"]).toMatchObject(expected);
       expect(readdirSync(run.space.private).filter((name) => name.startsWith("consumer"))).toEqual([]);
-      expect(existsSync("/etc/hostname")).toBe(true);
+      expect(readFileSync(elsewhere, "utf8")).toBe("kept");
       expect(JSON.stringify(run.book.report)).not.toContain("token-4711");
     }
   },
