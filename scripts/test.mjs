@@ -33,7 +33,7 @@ const run = spawnSync(
   {
     cwd: root,
     stdio: ["ignore", 2, 2],
-    env: { ...process.env, PROCTOR_BINARY: join(root, "dist", "proctor"), PROCTOR_SUITE: "1" },
+    env: { ...process.env, PROCTOR_BINARY: join(root, "dist", process.platform === "win32" ? "proctor.exe" : "proctor"), PROCTOR_SUITE: "1" },
   },
 );
 
