@@ -60,10 +60,14 @@ function writePrivate(path: string, text: string): void {
   chmodSync(path, 0o600);
 }
 
+const flushMs = 150;
+
 function timeHook(place: Place): number {
   // What `hook config` prints and a host starts, /usr/bin/env and all.
   const command = observeWords(proctor, place.configPath);
   const elapsed = timeProgram(command, { stdin: place.payload(), env: {} });
+  // Its detached flush ends before the next program starts, or at a slow server it is waiting by then.
+  Bun.sleepSync(flushMs);
   // What nobody takes would fill the outbox, and a full one refuses.
   const left = readdirSync(place.state).filter((name) => /^[0-9a-f]{64}\./.test(name));
   if (left.length > 100) for (const name of left) rmSync(`${place.state}/${name}`, { force: true });

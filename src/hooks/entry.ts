@@ -101,7 +101,8 @@ function startDetachedFlush(configPath: string): void {
   try {
     const child = Bun.spawn([self.command, ...self.args], {
       cwd: "/",
-      env: pickEnvironment(processEnvironment(), ["SSL_CERT_FILE", "SSL_CERT_DIR"]),
+      // Large pages as in the printed commands; without the compiler there would be no lock.
+      env: { ...pickEnvironment(processEnvironment(), ["SSL_CERT_FILE", "SSL_CERT_DIR"]), MIMALLOC_ALLOW_THP: "1" },
       stdin: "ignore",
       stdout: "ignore",
       stderr: "ignore",

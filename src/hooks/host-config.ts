@@ -51,8 +51,11 @@ function hookLines(options: HostConfigOptions): HookLine[] {
   return lines;
 }
 
-/** Switches of the runtime that a project's settings could set are taken out before the program starts. */
-const cleanRuntime = ["/usr/bin/env", "-u", "BUN_OPTIONS", "-u", "BUN_BE_BUN"];
+/**
+ * Switches of the runtime that a project's settings could set are taken out before the program starts. Its memory may
+ * come in the kernel's large pages, which it asks for in small ones otherwise: a start is mostly page faults.
+ */
+const cleanRuntime = ["/usr/bin/env", "-u", "BUN_OPTIONS", "-u", "BUN_BE_BUN", "MIMALLOC_ALLOW_THP=1"];
 
 /**
  * The words a host starts the observer with. The runtime's compiler is left off: a hook that only saves ends before

@@ -106,12 +106,13 @@ function quote(text: string, ascii: boolean): string {
   return quoted.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
+/** No list is made of either text: the first one of a process costs more than the whole record. */
 function byCodePoint(left: string, right: string): number {
-  const a = Array.from(left);
-  const b = Array.from(right);
-  for (let i = 0; i < Math.min(a.length, b.length); i++) {
-    const difference = a[i]!.codePointAt(0)! - b[i]!.codePointAt(0)!;
-    if (difference !== 0) return difference;
-  }
-  return a.length - b.length;
+  let at = 0;
+  while (at < left.length && left.charCodeAt(at) === right.charCodeAt(at)) at += 1;
+  // Where either text has the second half of a pair, the pairs differ and not their halves.
+  const isSecondHalf = (unit: number) => (unit & 0xfc00) === 0xdc00;
+  const halves = isSecondHalf(left.charCodeAt(at)) || isSecondHalf(right.charCodeAt(at));
+  if (halves && at > 0 && (left.charCodeAt(at - 1) & 0xfc00) === 0xd800) at -= 1;
+  return (left.codePointAt(at) ?? -1) - (right.codePointAt(at) ?? -1);
 }

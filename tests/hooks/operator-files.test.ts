@@ -98,7 +98,7 @@ test("hostConfig() quotes paths for the host's shell and writes TOML that parses
   };
 
   expect(toml.hooks.PostToolUse[0]!.hooks[0]!.command).toBe(
-    `/usr/bin/env -u BUN_OPTIONS -u BUN_BE_BUN BUN_JSC_useJIT=0 '/opt/it'"'"'s/proctor' hook observe --config '/a b/c.json' --deliver background`,
+    `/usr/bin/env -u BUN_OPTIONS -u BUN_BE_BUN MIMALLOC_ALLOW_THP=1 BUN_JSC_useJIT=0 '/opt/it'"'"'s/proctor' hook observe --config '/a b/c.json' --deliver background`,
   );
 });
 
