@@ -55,25 +55,21 @@ class Connection {
     socket.on("error", () => socket.destroy());
     socket.on("close", () => this.#ended());
     socket.on("end", () => socket.destroy());
-    socket.on("data", (chunk: Buffer) => this.#guarded(() => this.#data(chunk)));
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
   }
 
   /** An uncaught throw in a handler would end the whole process; here it ends one socket. */
-  #guarded(act: () => void): void {
+  #read(chunk: Buffer | null): void {
     try {
-      act();
+      if (this.#reader !== null) this.#turn(this.#reader, chunk);
+      else if (chunk !== null) this.#handshake(chunk);
     } catch {
       this.#socket.destroy();
     }
   }
 
-  #data(chunk: Buffer): void {
+  #handshake(chunk: Buffer): void {
     if (this.#phase === "closing") return;
-    const reader = this.#reader;
-    if (reader !== null) {
-      this.#turn(reader, () => reader.push(chunk));
-      return;
-    }
     const limit = this.#context.limits.maxHandshakeBytes;
     const whole = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
     const head = parseHead(whole);
@@ -100,13 +96,19 @@ class Connection {
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
     );
     this.#open(verdict.grant, verdict.rights);
-    const reader = this.#reader;
-    if (rest.length > 0 && reader !== null) this.#turn(reader, () => reader.push(rest));
+    if (rest.length > 0 && this.#reader !== null) this.#turn(this.#reader, rest);
   }
 
-  /** One turn of work for this client; who has sent too much for it is not read for a while. */
-  #turn(reader: FrameReader, work: () => void): void {
-    work();
+  /**
+   * One turn of work for this client, with a new chunk or with what lies ready; all that it is answered meanwhile leaves
+   * in one write. Who has sent too much for a turn is not read for a while.
+   */
+  #turn(reader: FrameReader, chunk: Buffer | null): void {
+    if (this.#phase !== "open") return;
+    this.#queue?.cork();
+    if (chunk === null) reader.goOn();
+    else reader.push(chunk);
+    this.#queue?.uncork();
     this.#context.turns.worked(this, performance.now());
     const restMs = this.#allowance.restMs();
     if (restMs === 0 || this.#phase !== "open") return;
@@ -114,7 +116,7 @@ class Connection {
     this.#rest = setTimeout(() => {
       this.#gate.free(reader);
       this.#allowance.comeBack();
-      if (reader.stopped) this.#guarded(() => this.#turn(reader, () => reader.goOn()));
+      if (reader.stopped) this.#read(null);
     }, restMs);
   }
 

@@ -184,17 +184,16 @@ export class Coordinator {
 
   /** Sends the text of call `own`; one that cannot be sent is answered as an upstream that ended. */
   #forward(own: number, text: string): void {
-    const failed = () => this.#settle(own, upstreamEnded);
     if (this.#link === null) {
       this.#open()
         .then((link) => link.send(text))
-        .catch(failed);
+        .catch(() => this.#settle(own, upstreamEnded));
       return;
     }
     try {
       this.#link.send(text);
     } catch {
-      failed();
+      this.#settle(own, upstreamEnded);
     }
   }
 

@@ -1,38 +1,49 @@
-// The server's frames: unmasked, final, header and payload in one buffer, so that each is one write.
+// The server's frames: unmasked, final, header and payload in one buffer, so that each is one write. A buffer of its own for
+// each: small views into a shared pool cost more to make and to collect than they save.
 
-/** Room for the header of a payload of `length` bytes and for the payload, the header already written. */
-function opened(opcode: number, length: number): { bytes: Buffer; head: number } {
-  const head = length < 126 ? 2 : length < 65536 ? 4 : 10;
-  const bytes = Buffer.allocUnsafe(head + length);
+function headBytes(length: number): number {
+  return length < 126 ? 2 : length < 65536 ? 4 : 10;
+}
+
+/** Writes the header of a frame whose payload begins at `head` and goes to the end of `bytes`. */
+function begin(bytes: Buffer, opcode: number, head: number): Buffer {
+  const length = bytes.length - head;
   bytes[0] = 0x80 | opcode;
-  bytes[1] = head === 2 ? length : head === 4 ? 126 : 127;
-  if (head === 4) bytes.writeUInt16BE(length, 2);
-  if (head === 10) bytes.writeBigUInt64BE(BigInt(length), 2);
-  return { bytes, head };
+  if (head === 2) bytes[1] = length;
+  else if (head === 4) {
+    bytes[1] = 126;
+    bytes[2] = length >> 8;
+    bytes[3] = length & 255;
+  } else {
+    bytes[1] = 127;
+    bytes.writeBigUInt64BE(BigInt(length), 2);
+  }
+  return bytes;
 }
 
 /** One unmasked frame of the server. */
 export function frame(opcode: number, payload: Uint8Array): Buffer {
-  const { bytes, head } = opened(opcode, payload.length);
+  const head = headBytes(payload.length);
+  const bytes = Buffer.allocUnsafeSlow(head + payload.length);
   bytes.set(payload, head);
-  return bytes;
+  return begin(bytes, opcode, head);
 }
 
 /** A text frame, encoded straight into its place. */
 export function textFrame(text: string): Buffer {
-  const length = Buffer.byteLength(text);
-  const { bytes, head } = opened(1, length);
-  bytes.write(text, head, length, "utf8");
-  return bytes;
+  return joinedTextFrame("", text);
 }
 
-/** The frame of two texts one after the other, the first of which is ASCII; they are never joined as strings. */
+/** The frame of two texts one after the other, the first of which is short and ASCII; they are never joined as strings. */
 export function joinedTextFrame(ascii: string, text: string): Buffer {
   const length = Buffer.byteLength(text);
-  const { bytes, head } = opened(1, ascii.length + length);
-  bytes.write(ascii, head, ascii.length, "latin1");
-  bytes.write(text, head + ascii.length, length, "utf8");
-  return bytes;
+  const head = headBytes(ascii.length + length);
+  const from = head + ascii.length;
+  const bytes = Buffer.allocUnsafeSlow(from + length);
+  for (let at = 0; at < ascii.length; at++) bytes[head + at] = ascii.charCodeAt(at);
+  // As many bytes as characters: all of them are ASCII, and copied as they are.
+  bytes.write(text, from, length, length === text.length ? "latin1" : "utf8");
+  return begin(bytes, 1, head);
 }
 
 export function closeFrame(code: number): Buffer {

@@ -21,8 +21,11 @@ export interface SendQueueOptions {
 export class SendQueue {
   readonly #socket: QueueSocket;
   readonly #options: SendQueueOptions;
-  #gathered: Buffer[] = [];
+  /** The first frame of a turn; it is alone most of the time. */
+  #first: Buffer | null = null;
+  #others: Buffer[] = [];
   #gatheredBytes = 0;
+  #corked = false;
   #paused = false;
   readonly #flushSoon = () => this.flush();
 
@@ -43,19 +46,33 @@ export class SendQueue {
       this.#options.onOverflow();
       return false;
     }
-    if (this.#gathered.length === 0) queueMicrotask(this.#flushSoon);
-    this.#gathered.push(bytes);
+    if (this.#first !== null) this.#others.push(bytes);
+    else {
+      this.#first = bytes;
+      if (!this.#corked) queueMicrotask(this.#flushSoon);
+    }
     this.#gatheredBytes += bytes.length;
     if (this.#gatheredBytes >= gatewayLimits.gatherBytes) this.flush();
     return true;
   }
 
+  /** Until `uncork` nothing leaves but what passes the gathering limit: the caller knows when its turn ends. */
+  cork(): void {
+    this.#corked = true;
+  }
+
+  uncork(): void {
+    this.#corked = false;
+    this.flush();
+  }
+
   /** Hands what was gathered to the socket; before an end it has to be called. */
   flush(): void {
-    const frames = this.#gathered;
-    if (frames.length === 0) return;
-    const bytes = frames.length === 1 ? frames[0]! : Buffer.concat(frames, this.#gatheredBytes);
-    this.#gathered = [];
+    const first = this.#first;
+    if (first === null) return;
+    const bytes = this.#others.length === 0 ? first : Buffer.concat([first, ...this.#others], this.#gatheredBytes);
+    this.#first = null;
+    if (this.#others.length > 0) this.#others = [];
     this.#gatheredBytes = 0;
     if (this.#socket.destroyed || this.#socket.write(bytes) || this.#paused) return;
     this.#paused = true;

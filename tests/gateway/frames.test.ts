@@ -1,6 +1,6 @@
 // RFC 6455 on the server's side: masking, lengths, fragments, control frames, UTF-8 and close codes.
 import { expect, test } from "bun:test";
-import { frame } from "../../src/gateway/frame-writer.ts";
+import { frame, joinedTextFrame, textFrame } from "../../src/gateway/frame-writer.ts";
 import { FrameReader } from "../../src/gateway/frames.ts";
 import { gatewayLimits } from "../../src/gateway/limits.ts";
 import { masked } from "./raw-frames.ts";
@@ -73,6 +73,25 @@ test("G003 G004 G165 frame and message limits hold apart, at the limit and one m
   const three = [part(0x01, 1024), part(0x00, 1024), part(0x00, 1024)];
   expect(read([...three, part(0x80, 1024)])[0]).toHaveLength(5 + 4096);
   expect(read([...three, part(0x00, 1024), part(0x80, 1)])).toEqual(["fail 1009"]);
+});
+
+test("textFrame() and joinedTextFrame() have the shortest header for their bytes, ASCII or not", () => {
+  const heads = [
+    [125, "817d"],
+    [126, "817e007e"],
+    [65_535, "817effff"],
+    [65_536, "817f0000000000010000"],
+  ] as const;
+  for (const [length, head] of heads) {
+    for (const text of ["a".repeat(length), `${"b".repeat(length - 3)}€`, `${"c".repeat(length - 2)}ñ`]) {
+      const bytes = textFrame(text);
+      expect([length, bytes.toString("hex", 0, head.length / 2)]).toEqual([length, head]);
+      expect(bytes.toString("utf8", head.length / 2) === text).toBe(true);
+      expect(joinedTextFrame(text.slice(0, 7), text.slice(7)).equals(bytes)).toBe(true);
+      expect(frame(1, utf8(text)).equals(bytes)).toBe(true);
+    }
+  }
+  expect(textFrame("")).toEqual(Buffer.from([0x81, 0]));
 });
 
 test("a message comes in as many pieces as the limit says, and not in one more", () => {

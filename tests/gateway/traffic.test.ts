@@ -66,7 +66,7 @@ test("G005 the write queue takes its whole bound and not one byte more, gathered
   expect(queue.send(Buffer.alloc(1))).toBe(false);
 });
 
-test("G006 frames of one turn are one write in order; 128 KiB force it out early", async () => {
+test("G006 frames of one turn are one write in order, corked or not; 128 KiB force it out early", async () => {
   const { queue, writes } = queueOver(gatewayLimits.maxQueueBytes);
   for (const text of ["a", "b", "c"]) queue.send(Buffer.from(text));
   expect(writes).toEqual([]);
@@ -79,6 +79,21 @@ test("G006 frames of one turn are one write in order; 128 KiB force it out early
   expect(writes[1]).toHaveLength(131_072);
   await Promise.resolve();
   expect(writes).toHaveLength(2);
+
+  queue.cork();
+  queue.send(Buffer.from("d"));
+  await Promise.resolve();
+  queue.send(Buffer.from("e"));
+  expect(writes).toHaveLength(2);
+  queue.uncork();
+  expect(writes.slice(2).map(String)).toEqual(["de"]);
+
+  queue.cork();
+  queue.send(Buffer.alloc(gatewayLimits.gatherBytes));
+  expect(writes).toHaveLength(4);
+  queue.uncork();
+  await Promise.resolve();
+  expect(writes).toHaveLength(4);
 });
 
 async function served(folder: string, more: Partial<GatewayOptions> = {}) {
