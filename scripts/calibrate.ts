@@ -2,6 +2,7 @@
 // executable; with words of its own (`--only ID`, `--honest-times N`, `--faults N`, `--json`) just that. `--write-docs`
 // only rewrites the generated tables in docs/calibration.md and docs/report.md; tests keep them current.
 import { readFileSync, writeFileSync } from "node:fs";
+import { beyondMarkdown } from "../src/calibrate/beyond-subjects.ts";
 import { catalogueMarkdown } from "../src/calibrate/table.ts";
 import { faultTableMarkdown } from "../src/judge/fault-points.ts";
 
@@ -10,6 +11,7 @@ const words = process.argv.slice(2);
 
 if (words.includes("--write-docs")) {
   put("docs/calibration.md", "catalogue", catalogueMarkdown());
+  put("docs/calibration.md", "beyond", beyondMarkdown());
   put("docs/report.md", "faults", faultTableMarkdown());
 } else {
   const build = Bun.spawnSync([process.execPath, "run", "build.ts"], {

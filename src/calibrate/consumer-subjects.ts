@@ -49,6 +49,7 @@ export const consumerSubjects: readonly BadRow[] = [
   ["exit-7", "consumer_process_failed"],
   ["stdout-flood", "consumer_output_limit"],
   ["stderr-flood", "consumer_output_limit"],
+  ["too-many-events", "structured_log_frames_lost"],
   ["never-ending", "consumer_deadline", { limits: { consumerDeadlineMs: 3_000 } }],
   ["leaves-file", "consumer_changed_fixture"],
   ["leaves-grandchild", "consumer_left_process"],

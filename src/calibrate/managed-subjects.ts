@@ -11,6 +11,8 @@ const agent: readonly BadRow[] = [
   ["tampers-test-runner", "agent_tampered_with_test_runner"],
   ["wrong-work", "independent_fixed_acceptance_failed"],
   ["changes-nothing", "independent_fixed_acceptance_failed"],
+  ["adds-flooding-test", "native_test_output_limit"],
+  ["adds-exiting-test", "native_tests_missing_count"],
   ["test-rewrites-source", "tests_mutated_acceptance_source"],
   ["other-model", "actual_forced_model_not_observed"],
   ["other-effort", "actual_forced_model_not_observed"],
@@ -25,6 +27,8 @@ const agent: readonly BadRow[] = [
   ["stops-early", "managed_turn_not_completed"],
   ["hangs", "managed_observation_deadline", { limits: { observationDeadlineMs: 6_000, recoveryExtraMs: 1_000 } }],
   ["frame-over-limit", "adapter_frame_limit"],
+  ["repeats-its-instruction", "private_text_found"],
+  ["floods-the-relay", "audit_incomplete"],
   ["prints-secret", "agent_printed_secret"],
 ];
 
@@ -33,6 +37,7 @@ const consumer = { only: "consumer" } as const;
 const short = { limits: { readinessMs: 12_000 } } as const;
 
 const server: readonly BadRow[] = [
+  ["ends-the-run-too-soon", "in_flight_restart_not_observed"],
   ["loses-history", "managed_event_history_lost"],
   ["changes-task-id", "server_restart_changed_task"],
   ["changes-attempt-id", "recovery_changed_execution_identity"],
@@ -69,6 +74,8 @@ const runner: readonly BadRow[] = [
   ["starts-adapter-twice", "managed_prompt_redispatched"],
   ["dies-before-restart", "runner_exited_before_restart"],
   ["dies-during-run", "runner_exited_during_run"],
+  ["skips-the-relay", "audit_missing"],
+  ["writes-into-the-audit", "audit_chain_broken"],
   ["prints-secret", "runner_printed_secret"],
 ];
 

@@ -31,6 +31,7 @@ export default defineStrictCommand({
       valueHint: "FILE",
       description: "Interpreter for its test run; found on PATH by default.",
     },
+    temp: { type: "string", valueHint: "DIR", description: "Where its temporary folder is made; TMPDIR by default." },
     version: { type: "boolean", description: "Print name and version." },
   },
   async run({ args }) {
@@ -44,7 +45,7 @@ export default defineStrictCommand({
     if (!Object.hasOwn(agentMisbehaviours, misbehave)) throw new Failure<StandinCode>("standin_unknown_misbehaviour");
     const pace = args["pace-ms"] ?? "2500";
     if (!/^[0-9]{1,6}$/.test(pace)) throw new UsageError("--pace-ms takes a number of milliseconds.");
-    const tempFolder = mkdtempSync(`${tmpdir()}/proctor-agent-`);
+    const tempFolder = mkdtempSync(`${args.temp ?? tmpdir()}/proctor-agent-`);
     const leave = (): void => rmSync(tempFolder, { recursive: true, force: true });
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
       process.on(signal, () => {

@@ -1,5 +1,5 @@
 // `proctor standin runner`: takes the runner's own words and starts the real embedded runner behind itself.
-import { mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { decodeUtf8 } from "../base/bytes.ts";
@@ -53,9 +53,19 @@ async function serve(path: string, misbehave: RunnerMisbehaviour | "honest"): Pr
   const folder = mkdtempSync(join(tmpdir(), "proctor-runner-"));
   const forget = (): void => rmSync(folder, { recursive: true, force: true });
   let end: () => void = () => undefined;
-  const front = openRunnerFront({ serverUrl: rewriteConfig.serverUrl(text), misbehave, die: () => end() });
+  const back = (): void => {
+    if (misbehave === "writes-into-the-audit") copyFirstLine(rewriteConfig.audit(text));
+  };
+  const front = openRunnerFront({ serverUrl: rewriteConfig.serverUrl(text), misbehave, die: () => end(), back });
   const config = join(folder, "runner.toml");
-  createPrivateFile(config, rewriteConfig.text(text, { serverUrl: front.url, pipe: pipeWords(misbehave) }));
+  createPrivateFile(
+    config,
+    rewriteConfig.text(text, {
+      serverUrl: front.url,
+      pipe: pipeWords(misbehave),
+      skipsRelay: misbehave === "skips-the-relay",
+    }),
+  );
   if (misbehave === "prints-secret") tell(`token ${rewriteConfig.token(text)}`);
   const asked = Promise.withResolvers<void>();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => asked.resolve());
@@ -85,4 +95,10 @@ function pipeWords(misbehave: string): { readonly command: string; readonly args
   };
   const mode = modes[misbehave];
   return mode === undefined ? null : selfCommand(["standin", "pipe", "--mode", mode, "--"]);
+}
+
+/** A record that stands a second time: each line by itself is whole. */
+function copyFirstLine(path: string): void {
+  const text = readFileSync(path, "utf8");
+  appendFileSync(path, text.slice(0, text.indexOf("\n") + 1));
 }

@@ -189,6 +189,8 @@ export const RecoveryFacts = z.strictObject({
   reconciled_at_end: Ids.nullable(),
   /** Runs the runner wrote down in its own journal; null or absent where it cannot be read. */
   runs_admitted: Count.nullable().optional(),
+  /** Whether that journal had the run's end when the server was about to be restarted; asked when it was not in flight. */
+  ended_in_journal: z.boolean().nullable().optional(),
 });
 export type RecoveryFacts = z.infer<typeof RecoveryFacts>;
 

@@ -15,6 +15,7 @@ export const harnessLimits = {
   consumerPollMs: 50,
   drainGraceMs: 2_000,
   auditBytes: mebibyte,
+  journalRecordBytes: mebibyte,
   serviceLogBytes: 2 * mebibyte,
   testOutputBytes: mebibyte,
   fixedTests: 7,

@@ -3,7 +3,8 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { sha256FileHex, sha256Hex } from "../base/bytes.ts";
 import { codeOf, Failure } from "../base/failure.ts";
-import { createPrivateFile, readRegularFile } from "../base/private-files.ts";
+import { isRecord, parseJson } from "../base/json.ts";
+import { createPrivateFile, readPrivateFile, readRegularFile } from "../base/private-files.ts";
 import { readAudit } from "../contract/audit.ts";
 import type { AuditFacts, ManagedFacts } from "../contract/report.ts";
 import { auditFacts } from "../judge/audit.ts";
@@ -39,12 +40,33 @@ export function lastAuditFacts(run: Run): AuditFacts | null {
 
 /** Runs in the embedded runner's own journal: one folder a run. Null where there is no such journal. */
 export function runsAdmitted(run: Run): number | null {
-  const journal = join(run.space.root, "state/webcodex/runner-coding-agent-runs-v1");
+  const journal = journalOf(run);
   try {
     return readdirSync(journal).reduce((sum, name) => sum + readdirSync(join(journal, name)).length, 0);
   } catch {
     return null; // a real runner keeps its records elsewhere, or otherwise
   }
+}
+
+/** Whether the embedded runner's own journal holds the end of this run; null where nobody can say. */
+export function endedInJournal(run: Run, runId: string): boolean | null {
+  const journal = journalOf(run);
+  try {
+    for (const name of readdirSync(journal)) {
+      const path = join(journal, name, sha256Hex(runId), "state.json");
+      if (!existsSync(path)) continue;
+      const record = parseJson(readPrivateFile(path, { maxBytes: harnessLimits.journalRecordBytes }));
+      const phase = isRecord(record) ? record["dispatch_phase"] : undefined;
+      return typeof phase === "string" ? phase === "terminal" : null;
+    }
+  } catch {
+    // The same: no journal, or not one of ours to read.
+  }
+  return null;
+}
+
+function journalOf(run: Run): string {
+  return join(run.space.root, "state/webcodex/runner-coding-agent-runs-v1");
 }
 
 /** Looks at the project in the seed's order and keeps every fact at once. */

@@ -20,7 +20,7 @@ import { stageCode } from "../judge/verdict.ts";
 import { newCanary } from "./canaries.ts";
 import type { Fixture } from "./fixture.ts";
 import { harnessLimits } from "./limits.ts";
-import { inspectWork, readAuditFacts, runsAdmitted } from "./managed-work.ts";
+import { endedInJournal, inspectWork, readAuditFacts, runsAdmitted } from "./managed-work.ts";
 import { openGate } from "./model-seat.ts";
 import { nativeTests } from "./native-tests.ts";
 import { eventKinds, observeAfterRestart, observeBeforeRestart, statesOf } from "./observation.ts";
@@ -144,7 +144,10 @@ async function untilOutage(run: Run, recovery: RecoveryFacts, runId: string): Pr
     });
     recovery.phase_before_disconnect = phase;
     book.recovery["phase_before_disconnect"] = phase;
-    if (phase !== "in_flight") book.recovery["failure"] = "in_flight_restart_not_observed";
+    if (phase !== "in_flight") {
+      recovery.ended_in_journal = endedInJournal(run, runId);
+      book.recovery["failure"] = "in_flight_restart_not_observed";
+    }
     book.checkpoint("before_server_restart");
   } catch (error) {
     noteEnd(recovery, error, "before_restart");

@@ -92,7 +92,10 @@ function wholeRule(facts: AuditFacts): Rule {
   const fact = `${facts.count} records`;
   if (!facts.intact) return ended(names.whole, "audit_chain_broken", fact);
   if (facts.frame_limit) return ended(names.whole, "adapter_frame_limit", fact);
-  return facts.audit_limit ? ended(names.whole, "audit_incomplete", fact) : passed(names.whole, `${fact}, chain whole`);
+  if (!facts.audit_limit) return passed(names.whole, `${fact}, chain whole`);
+  const rule = ended(names.whole, "audit_incomplete", fact);
+  // But for prompts, what is noted is what the adapter shows: with one prompt it was the adapter that filled the file.
+  return facts.prompts.length > 1 ? rule : { ...rule, party: "adapter" };
 }
 
 /** A runner that was given more than one run did as it was told; with one run, what went out twice is its own doing. */

@@ -20,12 +20,27 @@ const names = {
 
 type Call = NonNullable<ConsumerFrameFact["call"]>;
 
+/** What a later event could have mended: where events were lost, these are not known to hold. */
+const openToLater: ReadonlySet<JudgeCode> = new Set<JudgeCode>([
+  "consumer_turn_incomplete",
+  "consumer_turn_failed",
+  "consumer_did_not_call_mcp",
+  "consumer_missing_file_evidence",
+  "consumer_final_message_missing",
+  "consumer_answer_not_json",
+  "consumer_report_mismatch",
+]);
+
 /** Every rule about the consumer. The first that does not hold gives the stage its code. */
 export function judgeConsumer(facts: ConsumerFacts | null): Rule[] {
   if (facts === null) return Object.values(names).map(notReached);
   const seen = facts.ended !== "not_started";
   const look = (name: RuleName, code: JudgeCode | null, fact: string) =>
-    !seen ? notReached(name) : code === null ? passed(name, fact) : ended(name, code, fact);
+    !seen || (facts.stream.frames_not_kept > 0 && code !== null && openToLater.has(code))
+      ? notReached(name)
+      : code === null
+        ? passed(name, fact)
+        : ended(name, code, fact);
   const reads = completedCalls(facts.frames).flatMap((frame) => frame.call?.items ?? []).length;
   return [
     lifecycleRule(names.before, facts.lifecycle_before),

@@ -159,8 +159,12 @@ function afterRule(facts: RecoveryFacts): Rule {
 function inFlightRule(facts: RecoveryFacts): Rule {
   const phase = facts.phase_before_disconnect;
   if (phase === null || facts.new_server_pid === null) return notReached(names.inFlight);
-  if (phase !== "in_flight")
-    return ended(names.inFlight, "in_flight_restart_not_observed", `the run stood at ${phase}`);
+  if (phase !== "in_flight") {
+    const rule = ended(names.inFlight, "in_flight_restart_not_observed", `the run stood at ${phase}`);
+    // A runner writes an end down before it tells of it: an end its journal does not hold is the server's own word.
+    const invented = (phase === "terminal" || phase === "before_prompt") && facts.ended_in_journal === false;
+    return invented ? { ...rule, party: "server", fact: `${rule.fact}; the runner's journal held no end` } : rule;
+  }
   return facts.new_server_pid === facts.old_server_pid
     ? ended(names.inFlight, "in_flight_restart_not_observed", "the server's process is the same one")
     : passed(names.inFlight, `server ${facts.old_server_pid} was ended in flight, ${facts.new_server_pid} took over`);

@@ -5,7 +5,7 @@ import { holdsWithin } from "../base/clock.ts";
 import { isRecord, parseJson } from "../base/json.ts";
 import { LineSplitter } from "../base/lines.ts";
 import type { AgentMisbehaviour } from "./agent-misbehaviours.ts";
-import { editProject, languageOf, runTests, type TestRunOptions } from "./agent-work.ts";
+import { editProject, languageOf, quoteInSource, runTests, type TestRunOptions } from "./agent-work.ts";
 import { recoveryFile } from "./exec-mischief.ts";
 import { standinLimits } from "./limits.ts";
 
@@ -50,7 +50,7 @@ class Agent {
     if (method === "initialize") this.#answer(id, this.#greeting());
     else if (method === "session/new") this.#newSession(id, params);
     else if (method === "session/set_config_option") this.#setOption(id, params);
-    else if (method === "session/prompt") void this.#turn(id);
+    else if (method === "session/prompt") void this.#turn(id, promptIn(params));
     else this.#send({ jsonrpc: "2.0", id, error: { code: -32601, message: "method not found" } });
   }
 
@@ -87,6 +87,13 @@ class Agent {
     this.#answer("stray", { configOptions: this.#configOptions(change) });
   }
 
+  /** As a few large writes: it is the relay that has the work. */
+  #flood(): void {
+    const frame = { jsonrpc: "2.0", id: "stray", result: { configOptions: this.#configOptions() } };
+    const some = `${JSON.stringify(frame)}\n`.repeat(500);
+    for (let at = 0; at < standinLimits.floodFrames; at += 500) this.#options.write(some);
+  }
+
   #configOptions(change: Record<string, string> = {}): object[] {
     const shown: Record<string, string> = { ...this.#config, ...change };
     const values: Record<string, readonly string[]> = {
@@ -102,7 +109,7 @@ class Agent {
     }));
   }
 
-  async #turn(id: unknown): Promise<void> {
+  async #turn(id: unknown, instruction: string): Promise<void> {
     const name = this.#name;
     if (name === "config-after-prompt") this.#stray({ model: "standin-other" });
     this.#talk("I will read the fixed tests, then implement clamp.");
@@ -124,14 +131,17 @@ class Agent {
     if (name === "honest-recovered-retries") this.#retries();
     if (name === "asks-permission") this.#askPermission();
     if (name === "frame-over-limit") this.#talk("x".repeat(standinLimits.maxFrameBytes));
-    if (name === "exits-after-prompt") this.#options.exit(3);
+    if (name === "floods-the-relay") this.#flood();
     if (name === "hangs") return;
     await this.#hold();
+    // Not before: an end that comes at once may be seen before the run is, which is another fault.
+    if (name === "exits-after-prompt") this.#options.exit(3);
     if (this.#cancelled) {
       this.#answer(id, { stopReason: "cancelled" });
       return;
     }
     editProject(this.#folder, name);
+    if (name === "repeats-its-instruction") quoteInSource(this.#folder, instruction);
     const source = languageOf(this.#folder).source;
     this.#activity({
       sessionUpdate: "tool_call",
@@ -206,4 +216,10 @@ class Agent {
     const step = this.#name === "honest-split-chunks" ? 19 : text.length;
     for (let at = 0; at < text.length; at += step) this.#options.write(text.slice(at, at + step));
   }
+}
+
+/** The text of a prompt, for the one that repeats it. */
+function promptIn(params: Record<string, unknown>): string {
+  const parts = Array.isArray(params.prompt) ? params.prompt : [];
+  return parts.map((part) => (isRecord(part) && typeof part.text === "string" ? part.text : "")).join("\n");
 }

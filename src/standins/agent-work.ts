@@ -18,6 +18,9 @@ export interface Language {
   readonly failingTest: string;
   readonly emptyTest: string;
   readonly rewritingTest: string;
+  readonly floodingTest: string;
+  readonly exitingTest: string;
+  readonly comment: string;
 }
 
 const pyTest = (body: string) =>
@@ -42,6 +45,9 @@ const python: Language = {
   rewritingTest: pyTest(
     '        with open("clamp.py", "a") as source:\n            source.write("# once more\\n")\n        self.assertEqual(clamp(1.5, 1, 2), 1.5)',
   ),
+  floodingTest: pyTest('        print("x" * 1200000)'),
+  exitingTest: pyTest('        __import__("os")._exit(0)'),
+  comment: "# ",
 };
 
 const typescript: Language = {
@@ -55,6 +61,9 @@ const typescript: Language = {
   failingTest: tsTest("  expect(clamp(1.5, 1, 2)).toBe(7);"),
   emptyTest: "export {};\n",
   rewritingTest: `import { appendFileSync } from "node:fs";\n${tsTest('  appendFileSync("clamp.ts", "// once more\\n");\n  expect(clamp(1.5, 1, 2)).toBe(1.5);')}`,
+  floodingTest: tsTest('  console.log("x".repeat(1_200_000));'),
+  exitingTest: tsTest("  process.exit(0);"),
+  comment: "// ",
 };
 
 /** The language of the project in `folder`. */
@@ -74,6 +83,8 @@ export function editProject(folder: string, name: AgentMisbehaviour): void {
   const tests: Partial<Record<AgentMisbehaviour, string>> = {
     "adds-failing-test": language.failingTest,
     "adds-empty-test": language.emptyTest,
+    "adds-flooding-test": language.floodingTest,
+    "adds-exiting-test": language.exitingTest,
     "test-rewrites-source": language.rewritingTest,
   };
   if (name !== "adds-no-test") put(language.extraTest, tests[name] ?? language.test);
@@ -84,6 +95,12 @@ export function editProject(folder: string, name: AgentMisbehaviour): void {
     put(language.fixedTest, "");
     writeFileSync(`${folder}/${language.fixedTest}`, before);
   }
+}
+
+/** Puts a text into the source as a comment. */
+export function quoteInSource(folder: string, text: string): void {
+  const { source, comment } = languageOf(folder);
+  appendFileSync(`${folder}/${source}`, text.replace(/^/gm, comment).concat("\n"));
 }
 
 export interface TestRunOptions {

@@ -6,6 +6,7 @@ import { type Errand, type McpTarget, readErrand } from "./exec-argv.ts";
 import { type ExecMisbehaviour, forbiddenOf, preambleOf } from "./exec-misbehaviours.ts";
 import { createLifecycleRow, leaveBehind } from "./exec-mischief.ts";
 import { answerText, forgedResult, readArguments, shownArguments, shownResult } from "./exec-receipt.ts";
+import { standinLimits } from "./limits.ts";
 import { McpCaller } from "./mcp-caller.ts";
 
 export interface ExecOptions {
@@ -76,6 +77,12 @@ class ExecTurn {
     return name === "exit-7" ? 7 : 0;
   }
 
+  #manyEvents(): void {
+    const item = (at: number) => ({ id: `many_${at}`, type: "agent_message", text: `step ${at}` });
+    for (let at = 0; at < standinLimits.manyMessages; at++)
+      for (const type of ["item.started", "item.completed"]) this.#line({ type, item: item(at) });
+  }
+
   #printSecret(): void {
     const { token, complain } = this.#options;
     token.exposeText((text) => {
@@ -90,6 +97,7 @@ class ExecTurn {
     }
     if (this.#name === "honest-odd-frames") this.#line({ type: "turn.progress", percent: 10 });
     for (const item of preambleOf(this.#name)) this.#item(item);
+    if (this.#name === "too-many-events") this.#manyEvents();
     if (this.#name === "no-message") return;
     this.#item({ type: "agent_message", text: "Reading both files in one batch." });
   }

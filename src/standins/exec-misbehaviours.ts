@@ -52,6 +52,7 @@ export const execMisbehaviours = {
   "stdout-flood": "writes more than 8 MiB to stdout",
   "stderr-flood": "writes more than 2 MiB to stderr",
   "never-ending": "never ends",
+  "too-many-events": "tells of so many messages that not all of its events can be kept",
   "leaves-file": "leaves a file in the project and says nothing",
   "leaves-grandchild": "ends while a child of its group keeps the pipes",
   "leaves-daemon": "ends and leaves a process in a session of its own",

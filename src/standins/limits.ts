@@ -10,6 +10,10 @@ export const standinLimits = {
   /** The agent's own test run. */
   testRunMs: 30_000,
   maxTestOutputBytes: 1024 * 1024,
+  /** Shown configurations that surely fill the relay's file of 1 MiB. */
+  floodFrames: 6_000,
+  /** Messages of two events each: more than a judge keeps. */
+  manyMessages: 2_100,
   /** How long a gated step waits for its file before it goes on without it. */
   gateMs: 60_000,
   /** One line of the log of a program behind a stand-in. */

@@ -3,6 +3,7 @@
 
 /** Every name `standin plane --misbehave` knows, with what it does. */
 export const planeMisbehaviours = {
+  "ends-the-run-too-soon": "says before its restart that the run has completed, while it is in flight",
   "loses-history": "says after its restart that events of the run are gone",
   "changes-task-id": "shows the task under another id after its restart",
   "changes-attempt-id": "reconciles with another attempt after its restart",

@@ -34,6 +34,10 @@ export function planeTwists(name: PlaneMisbehaviour | "honest"): readonly PlaneT
 }
 
 const twists: Partial<Record<PlaneMisbehaviour, PlaneTwist | readonly PlaneTwist[]>> = {
+  "ends-the-run-too-soon": {
+    applies: (call, moment) => !moment.restarted && observed(call),
+    result: (_, output) => completed(output),
+  },
   "loses-history": {
     applies: afterRestart(observed),
     result: (_, output) => {

@@ -11,6 +11,8 @@ export interface RunnerFrontOptions {
   readonly misbehave: RunnerMisbehaviour | "honest";
   /** Ends this stand-in and the runner behind it, at once. */
   readonly die: () => void;
+  /** Called once the runner is back at its server, for the one that has something to do then. */
+  readonly back?: () => void;
 }
 
 interface SocketData {
@@ -68,7 +70,10 @@ class Twist implements LinkTwist {
   readonly toRunner = async (frame: Frame): Promise<Frame | null> => {
     await this.#pace();
     const name = this.#options.misbehave;
-    if (frame.type === "registered" && frame.success === true) this.#registered += 1;
+    if (frame.type === "registered" && frame.success === true) {
+      this.#registered += 1;
+      if (this.#registered === 2) this.#options.back?.();
+    }
     const asked = isRecord(frame.coding_agent) && frame.coding_agent.operation === "observe";
     const dies =
       (name === "dies-before-restart" && asked) || (name === "dies-during-run" && asked && this.#registered > 1);

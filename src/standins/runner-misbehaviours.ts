@@ -7,6 +7,8 @@ export const runnerMisbehaviours = {
   "dies-during-run": "ends when it is asked about the run after the restart",
   "prompts-twice": "sends the prompt to the agent twice",
   "starts-adapter-twice": "starts the adapter, ends it and starts it again",
+  "skips-the-relay": "starts the agent without the relay before it",
+  "writes-into-the-audit": "copies a record within the relay's file",
   "prints-secret": "prints its own credential into its log",
   "honest-slow": "honest: every frame of its connection takes 100 ms longer",
   "honest-odd-frames": "honest: frames and fields nobody asked for",

@@ -1,7 +1,7 @@
 // `accept --fault` as a user starts it, from source: one process ended at a named point, the table's outcome, one
 // prompt, and never a pass that was not earned. `npm run calibrate -- --faults 20` runs every point 20 times.
 import { expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { selfCommand } from "../../src/base/self.ts";
 import { Report } from "../../src/contract/report.ts";
@@ -43,6 +43,9 @@ for (const [fault, outcome, code] of [
       expect([report.verdict?.outcome, ended.code]).toEqual([outcome, code]);
       expect(report.facts?.audit?.prompts.length).toBeLessThanOrEqual(1);
       expect(report.census?.still_visible).toEqual([]);
+      // What a killed agent could not remove lies inside the run's folder, and nowhere else.
+      const temp = readdirSync(join(dir.path, "out", "private", "tmp"));
+      expect(temp.some((name) => name.startsWith("proctor-agent-"))).toBe(fault.endsWith(":adapter"));
     },
     waitMs,
   );

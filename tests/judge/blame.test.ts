@@ -5,6 +5,8 @@ import type { ConsumerFacts, Rule } from "../../src/contract/report.ts";
 import { judgeAudit } from "../../src/judge/audit.ts";
 import { judgeConsumer } from "../../src/judge/consumer.ts";
 import { judgeManagedTurn, judgeManagedWork } from "../../src/judge/managed.ts";
+import { judgePrivacy } from "../../src/judge/privacy.ts";
+import { judgeRecovery } from "../../src/judge/recovery.ts";
 import { alphaPath, beta, betaPath, call, factsOf, read, result, stream } from "./consumer-subject.ts";
 import { auditOf, forced, managedFacts, recoveryFacts, seats } from "./managed-subject.ts";
 
@@ -56,6 +58,43 @@ test("two prompts are the runner's doing when it was given one run, the server's
       "managed_prompt_redispatched",
       party,
     ]);
+});
+
+test("a run not in flight at the restart is the server's doing when the runner's journal holds no end of it", () => {
+  const judged = (phase: string, ended_in_journal: boolean | null | undefined) => {
+    const facts = { ...recoveryFacts({ phase_before_disconnect: phase }), ended_in_journal };
+    return named(judgeRecovery(facts), "recovery_in_flight");
+  };
+  const code = "in_flight_restart_not_observed";
+  for (const phase of ["terminal", "before_prompt"]) {
+    expect(judged(phase, false)).toEqual(["incomplete", code, "server"]);
+    for (const journal of [true, null, undefined])
+      expect(judged(phase, journal)).toEqual(["incomplete", code, "adapter"]);
+  }
+  for (const phase of ["waiting_permission", "outcome_unknown"])
+    expect(judged(phase, false)).toEqual(["incomplete", code, "adapter"]);
+});
+
+test("a relay's file that one prompt's adapter filled is the adapter's doing, one full of prompts the runner's", () => {
+  const judged = (change: Parameters<typeof auditOf>[0]) => named(judgeAudit(auditOf(change), seats), "audit_whole");
+  expect(judged({ audit_limit: true })).toEqual(["incomplete", "audit_incomplete", "adapter"]);
+  expect(judged({ audit_limit: true, prompts: [forced, forced] })).toEqual([
+    "incomplete",
+    "audit_incomplete",
+    "runner",
+  ]);
+});
+
+test("a planted mark that stands in the diff alone was written by the agent; anywhere else the harness let it out", () => {
+  const found = (...files: string[]) => {
+    const marks = files.map((file) => ({ id: "task-instruction", file, form: "raw" }));
+    const planted = [{ id: "task-instruction", where: "prompt" }];
+    return named(judgePrivacy({ planted, scanned: files, not_scanned: [], found: marks, wrong_modes: [] }), "privacy");
+  };
+  const code = "private_text_found";
+  expect(found("implementation.diff")).toEqual(["fail", code, "adapter"]);
+  expect(found("report.json")).toEqual(["fail", code, "harness"]);
+  expect(found("implementation.diff", "report.json")).toEqual(["fail", code, "harness"]);
 });
 
 test("a lost run is the adapter's doing when the adapter left it", () => {

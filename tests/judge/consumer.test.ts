@@ -179,6 +179,18 @@ test("H112 H113 H115: how it ended decides before what it wrote", () => {
   for (const [change, code] of cases) expect(codeOfStream(stream(), change)).toBe(code);
 });
 
+test("where events were lost, what a later one could have mended is not known to be wrong; what was done stays done", () => {
+  const lost = { stream: { ...factsOf(stream()).stream, frames_not_kept: 1 } };
+  for (const kept of [1, 3, stream().length]) {
+    const rules = judgeConsumer(factsOf(stream().slice(0, kept), lost));
+    expect(rules.filter((rule) => rule.outcome === "fail")).toEqual([]);
+    expect(stageCode(rules)).toBe("structured_log_frames_lost");
+  }
+  const shell = { type: "item.started", item: { id: "s", type: "command_execution" } };
+  const rules = judgeConsumer(factsOf(stream({ before: [shell] }), lost));
+  expect(rules.find((rule) => rule.outcome === "fail")?.code).toBe("consumer_used_unrequested_tools");
+});
+
 test("H104 H141: a lifecycle row of each kind, before or after, and a fixture that is no longer clean", () => {
   const none = { sessions: 0, goals: 0, agents: 0, tasks: 0 };
   for (const kind of ["sessions", "goals", "agents", "tasks"] as const)

@@ -26,6 +26,15 @@ test("the address and the command are the only lines that change", () => {
   expect(rewriteConfig.text(text, { serverUrl: "x", pipe: null })).toContain('executable = "/a"');
 });
 
+test("the relay can be left out, and its file is found by name", () => {
+  const text = config.join("\n").replace('args = ["b"]', 'args = ["relay","--audit","/audit","--","/agent","--gate"]');
+  const lines = rewriteConfig.text(text, { serverUrl: "x", pipe: null, skipsRelay: true }).split("\n");
+  expect(lines).toContain('executable = "/agent"');
+  expect(lines).toContain('args = ["--gate"]');
+  expect(rewriteConfig.audit(text)).toBe("/audit");
+  expect(() => rewriteConfig.audit(config.join("\n"))).toThrow("standin_runner_config_unreadable");
+});
+
 test("a file without the lines is refused", () => {
   expect(() => rewriteConfig.serverUrl("[acp]\n")).toThrow("standin_runner_config_unreadable");
 });
