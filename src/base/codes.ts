@@ -3,6 +3,7 @@ export const baseCodes = {
   private_file_missing: "A named file does not exist: check its path.",
   private_regular_file_required:
     "A named file is no plain file of yours with mode 0600: own it and `chmod 600` it; links are not followed.",
+  regular_file_required: "A named file cannot be read, or is no plain file: links, folders and devices are not taken.",
   private_file_too_large: "A named file is longer than it may be: see docs/limits.md for its bound.",
   private_folder_required: "A named folder is not yours alone: own it and `chmod 700` it; links are not followed.",
   private_file_exists: "The file or folder exists already: name a new one, nothing is written over.",

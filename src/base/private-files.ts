@@ -92,7 +92,13 @@ export function readPrivateFile(path: string, limit: ReadLimit): Uint8Array {
 
 /** The whole of a regular file of any owner and mode; links, folders, pipes and devices are refused. */
 export function readRegularFile(path: string, limit: ReadLimit): Uint8Array {
-  return readChecked(path, limit, (found) => found.isFile());
+  try {
+    return readChecked(path, limit, (found) => found.isFile());
+  } catch (error) {
+    // Only owner and mode make a file private; neither was asked for here, so the word must not speak of them.
+    const named = error instanceof Failure && error.code !== "private_regular_file_required";
+    throw named ? error : new Failure("regular_file_required", { cause: error });
+  }
 }
 
 function readChecked(path: string, limit: ReadLimit, accepts: (found: Stats) => boolean): Uint8Array {

@@ -3,13 +3,14 @@
 /** Refusals: there is nothing to check. */
 export const evidenceCodes = {
   report_missing: "There is no report.json here.",
-  report_unreadable: "The report is not a regular file of JSON within its limit.",
+  report_unreadable: "The report is not a regular file of JSON within its limit, or not yours to read.",
   report_format_unknown: "The report is not in the format this program writes.",
   report_digest_invalid: "A digest is 64 hexadecimal characters.",
   evidence_too_many_files: "There are more or deeper files beside the report than are looked at.",
   merge_nothing_given: "No report was given to merge.",
   merge_too_many: "More reports were given than one page holds.",
-  evidence_unwritable: "The page could not be written.",
+  evidence_unwritable:
+    "The page could not be written there: its folder has to take new files, and a link, pipe or device is not replaced.",
 } as const;
 export type EvidenceCode = keyof typeof evidenceCodes;
 

@@ -1,8 +1,8 @@
 // Reads one finished report, given as its folder or as the file itself. Bounded, no links, bytes kept for the digest.
-import { lstatSync } from "node:fs";
+import { lstatSync, type Stats } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { sha256Hex } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
+import { Failure, systemCodeOf } from "../base/failure.ts";
 import { isRecord, parseJson } from "../base/json.ts";
 import { readRegularFile } from "../base/private-files.ts";
 import { Report, reportFormat } from "../contract/report.ts";
@@ -46,12 +46,23 @@ export function loadWholeReport(path: string): LoadedReport & { readonly report:
 
 function reportFile(path: string): string {
   const full = resolve(path);
-  const stat = lstatSync(full, { throwIfNoEntry: false });
-  if (stat === undefined) throw new Failure<EvidenceCode>("report_missing");
-  if (!stat.isDirectory()) return full;
+  if (!lookAt(full).isDirectory()) return full;
   const inside = join(full, "report.json");
-  if (lstatSync(inside, { throwIfNoEntry: false }) === undefined) throw new Failure<EvidenceCode>("report_missing");
+  lookAt(inside);
   return inside;
+}
+
+function lookAt(path: string): Stats {
+  let found: Stats | undefined;
+  try {
+    found = lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    // A name that is too long, or below a file, is the name of nothing; a closed folder on the way hides what is there.
+    const hidden = systemCodeOf(error) === "EACCES";
+    throw new Failure<EvidenceCode>(hidden ? "report_unreadable" : "report_missing", { cause: error });
+  }
+  if (found === undefined) throw new Failure<EvidenceCode>("report_missing");
+  return found;
 }
 
 function readBytes(file: string): Uint8Array {

@@ -93,7 +93,7 @@ test("readRegularFile() takes any mode and second links, and no symlink", async 
   symlinkSync(`${dir.path}/open`, `${dir.path}/link`);
 
   expect(readRegularFile(`${dir.path}/open`, { maxBytes: 1 }).length).toBe(1);
-  expect(() => readRegularFile(`${dir.path}/link`, { maxBytes: 1 })).toThrow("private_regular_file_required");
+  expect(() => readRegularFile(`${dir.path}/link`, { maxBytes: 1 })).toThrow("regular_file_required");
 });
 
 test("createPrivateFile() never writes into what is there, link or file", async () => {

@@ -1,6 +1,6 @@
 // The commands verify, report and merge as a user types them: exit numbers, JSON, and the files they write.
 import { expect, test } from "bun:test";
-import { readFileSync, statSync } from "node:fs";
+import { lstatSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { selfCommand } from "../../src/base/self.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -56,4 +56,25 @@ test("merge: one page over many, 1 as soon as one of them is not whole", async (
   expect(readFileSync(html, "utf8")).toContain("2 of 2 passed");
   const bad = await run(["merge", one.path, join(two.path, "absent")]);
   expect([bad.code, JSON.parse(bad.out).unreadable]).toEqual([1, 1]);
+});
+
+test("report and merge: a link, a pipe or a folder where the page belongs stays what it was", async () => {
+  await using folder = await tempFolder();
+  writeRun(folder.path);
+  await using places = await tempFolder();
+  symlinkSync("/nowhere", join(places.path, "link"));
+  expect(Bun.spawnSync(["mkfifo", join(places.path, "pipe")]).exitCode).toBe(0);
+  for (const [name, words] of [
+    ["link", ["report", folder.path, "--html"]],
+    ["pipe", ["report", folder.path, "--junit"]],
+    ["pipe", ["merge", folder.path, "--html"]],
+    [".", ["report", folder.path, "--html"]],
+  ] as const) {
+    const place = join(places.path, name);
+    const before = lstatSync(place).ino;
+    const refused = await run([...words, place]);
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err).toContain("[evidence_unwritable]");
+    expect(lstatSync(place).ino).toBe(before);
+  }
 });

@@ -312,6 +312,8 @@ test("what is no report is refused with its own code", async () => {
     return "nothing";
   };
   expect(refused(() => verify(folder.path))).toBe("report_missing");
+  expect(refused(() => verify(`/${"n".repeat(300)}`))).toBe("report_missing");
+  expect(refused(() => verify("/proc/self/status/below-a-file"))).toBe("report_missing");
   writeFileSync(join(folder.path, "report.json"), "{");
   expect(refused(() => verify(folder.path))).toBe("report_unreadable");
   writeFileSync(join(folder.path, "report.json"), '{"format":"other"}');
