@@ -13,7 +13,7 @@ export default defineStrictCommand({
     const { operatorListTokens } = await import("../server/operator.ts");
     const tokens = await operatorListTokens(dataFolderOf(processEnvironment(), currentFolder()), systemClock.wallMs());
     const line = (one: (typeof tokens)[number]) =>
-      `${one.token_id}  ${one.kind}  ${one.username}  ${one.revoked_at === null ? "live" : "revoked"}  ${one.scopes.join(" ")}`;
+      `${one.token_id}  ${one.kind}  ${one.username}  ${one.state}  ${one.scopes.join(" ")}`;
     printResult({ tokens }, { json: args.json, text: () => tokens.map(line).join("\n") });
     return exitNumbers.done;
   },

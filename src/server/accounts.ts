@@ -104,7 +104,7 @@ export async function createAgentToken(body: unknown, context: ToolContext): Pro
 
 /** POST /api/tokens/list: the caller's own, or all for an admin. */
 export async function listTokensRoute(_body: unknown, context: ToolContext): Promise<Response> {
-  const all = await context.store.read(listTokens);
+  const all = await context.store.read((db) => listTokens(db, nowSeconds(context)));
   const tokens = context.principal.admin ? all : all.filter((token) => token.username === context.principal.username);
   return json(200, { success: true, tokens });
 }
@@ -114,7 +114,8 @@ export async function revokeTokenRoute(body: unknown, context: ToolContext): Pro
   const parsed = shapes().revoke.safeParse(body);
   if (!parsed.success) return refusal(400, "invalid revoke request");
   const tokenId = parsed.data.token_id;
-  const known = (await context.store.read(listTokens)).find((token) => token.token_id === tokenId);
+  const all = await context.store.read((db) => listTokens(db, nowSeconds(context)));
+  const known = all.find((token) => token.token_id === tokenId);
   const mine = known !== undefined && (context.principal.admin || known.username === context.principal.username);
   if (!mine) return refusal(404, "token not found");
   await context.store.write((db) => revokeToken(db, tokenId, nowSeconds(context)));

@@ -78,7 +78,8 @@ export function operatorCreateToken(
 }
 
 export function operatorListTokens(folder: string, wallMs: number): Promise<TokenFacts[]> {
-  return withStore(folder, { wallMs, use: (store) => store.read(listTokens) });
+  const list = (db: Database) => listTokens(db, Math.floor(wallMs / 1000));
+  return withStore(folder, { wallMs, use: (store) => store.read(list) });
 }
 
 export function operatorRevokeToken(folder: string, tokenId: string, wallMs: number): Promise<void> {

@@ -69,6 +69,13 @@ export async function authenticate(
   return context.store.read((db) => principalOf(db, bearer, { bootstrap: state.bootstrap, nowSeconds }));
 }
 
+/** The answer to a bearer that is nobody's, revoked or expired; who guesses on and on waits. */
+export function unknownBearer(state: RouteState, context: ToolContext): Response {
+  return state.rates.mayRefuseBearer(context.clock.monotonicMs())
+    ? unauthorized()
+    : refusal(429, "too many requests", { "retry-after": "1" });
+}
+
 /** Answers everything but the Runner's upgrade. */
 export async function route(request: Request, state: RouteState, context: ToolContext): Promise<Response> {
   const url = new URL(request.url);
@@ -77,10 +84,7 @@ export async function route(request: Request, state: RouteState, context: ToolCo
   const page = request.method === "GET" || request.method === "HEAD" ? state.pages[url.pathname] : undefined;
   if (page?.open === true) return page.answer(null);
   const principal = await authenticate(request, state, context);
-  if (principal === null)
-    return state.rates.mayRefuseBearer(context.clock.monotonicMs())
-      ? unauthorized()
-      : refusal(429, "too many requests", { "retry-after": "1" });
+  if (principal === null) return unknownBearer(state, context);
   const leave = state.rates.enter(principal.owner, context.clock.monotonicMs());
   if (leave === "too_many") return refusal(429, "too many requests", { "retry-after": "1" });
   if (leave === "busy") return refusal(503, "busy", { "retry-after": "1" });

@@ -12,7 +12,7 @@ import { pagesOf } from "./pages.ts";
 import type { Principal } from "./principal.ts";
 import { defaultRates, type RateLimits, Rates } from "./rates.ts";
 import { refusal } from "./refusal.ts";
-import { authenticate, type RouteState, rimRefusal, route } from "./route.ts";
+import { authenticate, type RouteState, rimRefusal, route, unknownBearer } from "./route.ts";
 import type { RunnerLink } from "./runner-registry.ts";
 import { openStore, type Store } from "./store.ts";
 import { bootstrapPrincipal } from "./tokens.ts";
@@ -161,7 +161,7 @@ async function upgrade(
   const refused = rimRefusal(request, new URL(request.url), parts.state.hosts);
   if (refused !== null) return refused;
   const principal = await authenticate(request, parts.state, parts.context);
-  if (principal === null) return refusal(401, "Unauthorized");
+  if (principal === null) return unknownBearer(parts.state, parts.context);
   if (principal.kind !== "agent" || !principal.scopes.has("agent:register"))
     return refusal(403, "an agent token is required");
   const data = parts.link.socketData(principal);

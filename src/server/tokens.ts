@@ -121,17 +121,28 @@ export interface TokenFacts {
   readonly created_at: number;
   readonly expires_at: number | null;
   readonly revoked_at: number | null;
+  /** What asking with it would find now. */
+  readonly state: "live" | "expired" | "revoked";
 }
 
 /** All tokens without anything that could be used as one. */
-export function listTokens(db: Database): TokenFacts[] {
+export function listTokens(db: Database, nowSeconds: number): TokenFacts[] {
   const rows = db
-    .query<Omit<TokenFacts, "scopes"> & { scopes: string }, []>(
+    .query<Omit<TokenFacts, "scopes" | "state"> & { scopes: string }, []>(
       `SELECT t.token_id, t.prefix AS token_prefix, t.kind, t.name, u.username, t.scopes, t.created_at, t.expires_at, t.revoked_at
        FROM tokens t JOIN users u ON u.user_id = t.user_id ORDER BY t.created_at, t.token_id`,
     )
     .all();
-  return rows.map((row) => ({ ...row, scopes: row.scopes === "" ? [] : row.scopes.split(" ") }));
+  return rows.map((row) => ({
+    ...row,
+    scopes: row.scopes === "" ? [] : row.scopes.split(" "),
+    state: stateOf(row, nowSeconds),
+  }));
+}
+
+function stateOf(row: Pick<TokenFacts, "expires_at" | "revoked_at">, nowSeconds: number): TokenFacts["state"] {
+  if (row.revoked_at !== null) return "revoked";
+  return row.expires_at === null || row.expires_at > nowSeconds ? "live" : "expired";
 }
 
 /** Ends a token; false when there is none of that id. */
