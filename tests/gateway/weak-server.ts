@@ -11,10 +11,16 @@ import { judgeUpgrade } from "../../src/gateway/upgrade.ts";
 export const goodBearer = `good.${"1".repeat(64)}`;
 export const revokedBearer = `good.${"2".repeat(64)}`;
 
-type Rewrite = (head: RequestHead, facts: { port: number }) => RequestHead;
+interface HeadFacts {
+  readonly port: number;
+  /** The head as it came, for holes that lie in its spelling. */
+  readonly raw: string;
+}
+
+type Rewrite = (head: RequestHead, facts: HeadFacts) => RequestHead;
 
 /** Makes the head one that is admitted, as a server does that trusts what it sees. */
-const trusting = (head: RequestHead, facts: { port: number }): RequestHead => ({
+const trusting = (head: RequestHead, facts: HeadFacts): RequestHead => ({
   ...head,
   target: "/",
   headers: [
@@ -30,9 +36,9 @@ const has = (head: RequestHead, name: string, value?: string) =>
   head.headers.some(([key, held]) => key === name && (value === undefined || held === value));
 const count = (head: RequestHead, name: string) => head.headers.filter(([key]) => key === name).length;
 const when =
-  (test: (head: RequestHead) => boolean): Rewrite =>
+  (test: (head: RequestHead, raw: string) => boolean): Rewrite =>
   (head, facts) =>
-    test(head) ? trusting(head, facts) : head;
+    test(head, facts.raw) ? trusting(head, facts) : head;
 const originOf = (value: RegExp) =>
   when(
     (head) => count(head, "origin") === 1 && head.headers.some(([key, held]) => key === "origin" && value.test(held)),
@@ -50,14 +56,11 @@ export const headHoles: Readonly<Record<string, Rewrite>> = {
   other_scheme: when((head) => authorized(head, /^Basic /)),
   self_declared_rights: when((head) => has(head, "x-supercode-permissions", "observe,terminate")),
   limiter_bypass: when((head) => has(head, "x-real-ip")),
-  browser_origin: when(
-    (head) =>
-      head.headers.some(([key, held]) => key === "origin" && held === "https://evil.example") &&
-      count(head, "origin") === 1,
-  ),
+  browser_origin: when((head, raw) => count(head, "origin") === 1 && raw.includes("\r\nOrigin: https:")),
   browser_origin_null: originOf(/^null$/),
   browser_origin_empty: originOf(/^$/),
   browser_origin_same: originOf(/^http:/),
+  browser_origin_lower_case: when((head, raw) => count(head, "origin") === 1 && raw.includes("\r\norigin:")),
   browser_origin_extension: originOf(/^chrome/),
   dns_rebinding: hostOf(/^evil\.example:/),
   dns_rebinding_no_port: hostOf(/^evil\.example$/),
@@ -80,8 +83,17 @@ export const headHoles: Readonly<Record<string, Rewrite>> = {
   duplicate_narrowing_mixed: when((head) => has(head, "x-supercode-permissions") && has(head, "x-proctor-permissions")),
   smuggling_content_length: when((head) => has(head, "content-length")),
   smuggling_transfer_encoding: when((head) => has(head, "transfer-encoding")),
+  smuggling_folded_header: (head) => head,
+  old_protocol: (head) => head,
+  oversized_head: (head) => ({ ...head, length: Math.min(head.length, gatewayLimits.maxHandshakeBytes) }),
   absolute_target: when((head) => head.target.startsWith("http:")),
   revoked_replay: when((head) => has(head, "authorization", `Bearer ${revokedBearer}`)),
+};
+
+/** What a lenient reader makes of a head that ours does not take: the two holes above that lie in its parser. */
+const lenient: Readonly<Record<string, (raw: string) => string>> = {
+  smuggling_folded_header: (raw) => raw.replace(/\r\n[ \t]+/g, " "),
+  old_protocol: (raw) => raw.replace(" HTTP/1.0\r\n", " HTTP/1.1\r\n"),
 };
 
 /** Holes in what comes before a head ends, and in the frames: their checks find a connection that stays. */
@@ -111,13 +123,16 @@ export async function openWeakServer(hole: string): Promise<WeakServer> {
     let head = Buffer.alloc(0);
     let reader: FrameReader | null = null;
     const keeps = hole === "endless_head";
+    const unbounded = keeps || hole === "oversized_head";
     if (!keeps && hole !== "half_open_flood") setTimeout(() => reader === null && socket.destroy(), 2000).unref();
     socket.on("data", (chunk: Buffer) => {
       if (reader !== null) return reader.push(chunk);
       head = Buffer.concat([head, chunk]);
-      const parsed = parseHead(head);
-      if (parsed === null) return void (!keeps && head.length > gatewayLimits.maxHandshakeBytes && socket.destroy());
-      reader = admit(parsed, socket);
+      const raw = (lenient[hole] ?? String)(head.toString("latin1"));
+      const parsed = parseHead(Buffer.from(raw, "latin1"));
+      if (parsed === null)
+        return void (!unbounded && head.length > gatewayLimits.maxHandshakeBytes && socket.destroy());
+      reader = admit(parsed, { socket, raw });
     });
   });
   const listening = Promise.withResolvers<void>();
@@ -125,9 +140,10 @@ export async function openWeakServer(hole: string): Promise<WeakServer> {
   await listening.promise;
   const { port } = server.address() as { port: number };
 
-  function admit(parsed: RequestHead | "malformed", socket: Socket): FrameReader | null {
+  function admit(parsed: RequestHead | "malformed", from: { socket: Socket; raw: string }): FrameReader | null {
+    const { socket, raw } = from;
     const rewrite = headHoles[hole];
-    const judged = parsed === "malformed" || rewrite === undefined ? parsed : rewrite(parsed, { port });
+    const judged = parsed === "malformed" || rewrite === undefined ? parsed : rewrite(parsed, { port, raw });
     const tooLong = judged !== "malformed" && judged.length > gatewayLimits.maxHandshakeBytes;
     const rule = { kind: "tcp", address: `127.0.0.1:${port}`, forwardedPorts: new Set<number>() } as const;
     const grant = { generation: "g", rights: ownerRights, release() {} } as unknown as Grant;
