@@ -54,9 +54,18 @@ export interface ProcessGroup {
   stop(options?: StopOptions): Promise<"gone" | "still_visible">;
 }
 
+/** Leaders whose exit status the runtime still has to read. */
+const unread = new Set<number>();
+
+/** Whether this pid is a leader started here whose end has not been told yet. */
+export function startedHere(pid: number): boolean {
+  return unread.has(pid);
+}
+
 /** Fails with `program_not_started` when the program cannot be executed. */
 export function startGroup(options: GroupOptions): ProcessGroup {
   const child = spawn(options);
+  unread.add(child.pid);
   const started = readProcess(child.pid);
   const id: ProcessId = { pid: child.pid, startTicks: started?.startTicks ?? 0 };
   if (started !== null && started.pgid === readProcess(process.pid)?.pgid) {
@@ -75,7 +84,10 @@ export function startGroup(options: GroupOptions): ProcessGroup {
       const end = (child.stdio as readonly unknown[])[at + 3];
       return one === "pipe" && typeof end === "number" ? [end] : [];
     }),
-    exited: child.exited.then(() => ({ code: child.exitCode, signal: child.signalCode as string | null })),
+    exited: child.exited.then(() => {
+      unread.delete(child.pid);
+      return { code: child.exitCode, signal: child.signalCode as string | null };
+    }),
     running: () => members.alive(),
     // Bun keeps the exit status until it was read, so the pid cannot have become somebody else's.
     signalLeader: (signal) => void (child.exitCode === null && child.signalCode === null && child.kill(signal)),

@@ -1,12 +1,13 @@
 // `proctor calibrate`: prove the judge. Every known-bad subject has to be refused with its own code, every honest passed.
-import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
+import { reapAdopted } from "../base/adopted.ts";
 import { sha256FileHex } from "../base/bytes.ts";
 import { descendantsOf } from "../base/census.ts";
 import { pickEnvironment } from "../base/environment.ts";
-import { executablePath, processEnvironment, selfCommand } from "../base/self.ts";
+import { executablePath, processEnvironment, selfCommand, stateFolder } from "../base/self.ts";
 import { becomeSubreaper } from "../base/subreaper.ts";
+import type { OwnFolder } from "../harness/own-folder.ts";
 import { endDeadRunsAndTell } from "./dead-runs.ts";
 import { exitNumbers } from "./exit-numbers.ts";
 import { printResult, tell } from "./result.ts";
@@ -38,7 +39,8 @@ export default defineStrictCommand({
   },
   async run({ args }) {
     await endDeadRunsAndTell("calibrate");
-    const folder = mkdtempSync(join(tmpdir(), "proctor-calibrate-"));
+    const { openOwnFolder } = await import("../harness/own-folder.ts");
+    const folder = openOwnFolder(stateFolder(), { parent: tmpdir(), prefix: "proctor-calibrate" });
     becomeSubreaper();
     let interrupted = false;
     // What an interruption ended is no result; the process is on its way out then.
@@ -50,13 +52,15 @@ export default defineStrictCommand({
       });
     const started = performance.now();
     const say = (line: string): void => {
+      reapAdopted(); // a thousand runs leave more dead than a process table of a container holds
       if (!args.json) tell(`${((performance.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}`);
     };
     const shared = {
       self: selfCommand,
       environment: await subjectEnvironment(),
       executableSha256: sha256FileHex(executablePath()),
-      folder,
+      folder: folder.path,
+      onStarted: folder.note,
       only: args.only,
     };
     let kept = false;
@@ -81,8 +85,10 @@ export default defineStrictCommand({
       kept = calibration.misses > 0;
       return calibration.misses === 0 ? exitNumbers.done : exitNumbers.failed;
     } finally {
-      if (kept) tell(`proctor calibrate: what was kept of the misses lies in ${folder}`);
-      else rmSync(folder, { recursive: true, force: true });
+      if (kept) {
+        folder.keep();
+        tell(`proctor calibrate: what was kept of the misses lies in ${folder.path}`);
+      } else folder.remove();
     }
   },
 });
@@ -95,10 +101,10 @@ const interruptions = [
 ] as const;
 
 /** Ends the subjects that are running, removes what they wrote, and goes. */
-async function leave(folder: string, status: number): Promise<never> {
+async function leave(folder: OwnFolder, status: number): Promise<never> {
   const { endProcesses } = await import("../harness/live-file.ts");
   await endProcesses(() => descendantsOf([process.pid]).filter((row) => row.state !== "Z"));
-  rmSync(folder, { recursive: true, force: true });
+  folder.remove();
   process.exit(status);
 }
 
