@@ -4,9 +4,11 @@ import { openGateway } from "../src/gateway/gateway.ts";
 import { echoUpstream } from "./gateway-server.ts";
 import { type BenchRow, median, quantile, row, spreadOf } from "./measure.ts";
 
-const rounds = 15;
-const roundMs = 500;
-const warmUpMs = 1_000;
+/** Many short rounds: a disturbance of the machine then falls on both sides of a pair, or on few pairs. */
+const rounds = 41;
+const roundMs = 250;
+/** For both, until the compiler has done what it will do. */
+const warmUpMs = 2_000;
 const revocations = 30;
 
 interface Sample {
