@@ -1,5 +1,5 @@
-// The server's frames: unmasked, final, header and payload in one buffer, so that each is one write. A buffer of its own for
-// each: small views into a shared pool cost more to make and to collect than they save.
+// The server's frames: unmasked, final, header and payload in one buffer, so that each is one write. Each has memory of
+// its own: a small piece of a shared pool that waits for a slow reader would keep its whole pool, past the queue's bound.
 
 function headBytes(length: number): number {
   return length < 126 ? 2 : length < 65536 ? 4 : 10;
