@@ -1,6 +1,6 @@
 // What a person sees while a run goes on: on a terminal one living line a stage, its time running; elsewhere one plain
 // line a phase. Rewriting happens on stderr alone, fits the terminal's width, and colours only where that is welcome.
-import { writeWhole } from "../base/output.ts";
+import { tellRaw } from "./result.ts";
 
 export interface ProgressScreen {
   /** True where a line can be rewritten. */
@@ -56,7 +56,7 @@ export function stderrScreen(environment: Readonly<Record<string, string | undef
     // Any value but an empty one asks for no colour, as no-color.org has it.
     colour: terminal && !environment["NO_COLOR"],
     columns: () => process.stderr.columns || Number(environment["COLUMNS"]) || 80,
-    write: (text) => void writeWhole(2, text),
+    write: tellRaw,
     nowMs: () => performance.now(),
   };
 }

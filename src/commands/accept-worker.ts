@@ -48,9 +48,13 @@ export default defineStrictCommand({
       watch?.end("failed");
       const failure = failureOf(error);
       if (failure === "harness_front_gone") await endOwnChildren();
-      if (!args.json) tell(`proctor accept: ${await sentenceOf(codeOf(error))} [${failure}]`);
-      printResult({ state: "failed", failure }, { json: true });
-      process.exit(exitNumbers.failed);
+      tell(`proctor accept: ${await sentenceOf(codeOf(error))} [${failure}]`);
+      // The signal handlers and the front's pipe would hold this process for good, so it ends whatever stdout takes.
+      try {
+        if (failure !== "output_unwritable") printResult({ state: "failed", failure }, { json: true });
+      } finally {
+        process.exit(exitNumbers.failed);
+      }
     }
   },
 });

@@ -1,8 +1,10 @@
 // Where results and sentences leave the program: stdout carries the one result, stderr is for people.
 // Rooms never print; commands call these. Nothing here can lose output into a slow pipe.
 import { fstatSync } from "node:fs";
+import { Failure } from "../base/failure.ts";
 import { writeWhole } from "../base/output.ts";
 import { visible } from "../base/visible.ts";
+import type { commandCodes } from "./codes.ts";
 
 /** True when stdout is a terminal a person looks at. */
 export function stdoutIsTerminal(): boolean {
@@ -29,19 +31,36 @@ export function terminalWidth(): number {
 
 /** Prints the result: JSON when asked for or when stdout is no terminal, else `text` for people. */
 export function printResult(value: unknown, options: { readonly json: boolean; readonly text?: () => string }): void {
-  if (options.json || options.text === undefined || !stdoutIsTerminal())
-    writeWhole(1, `${JSON.stringify(value, null, 2)}\n`);
-  else writeWhole(1, `${options.text()}\n`);
+  if (options.json || options.text === undefined || !stdoutIsTerminal()) put(`${JSON.stringify(value, null, 2)}\n`);
+  else put(`${options.text()}\n`);
+}
+
+/** A reader that went away is its own affair; a disk that takes no more is a result that nobody has. */
+function put(text: string): void {
+  try {
+    writeWhole(1, text);
+  } catch (error) {
+    throw new Failure<keyof typeof commandCodes>("output_unwritable", { cause: error });
+  }
 }
 
 /** Prints text on stdout as it is (pages, completions, configuration). */
 export function printText(text: string): void {
-  writeWhole(1, text.endsWith("\n") ? text : `${text}\n`);
+  put(text.endsWith("\n") ? text : `${text}\n`);
 }
 
 /** One sentence for people on stderr. */
 export function tell(sentence: string): void {
-  writeWhole(2, `${visible(sentence, 2000)}\n`);
+  tellRaw(`${visible(sentence, 2000)}\n`);
+}
+
+/** Text on stderr as it is: a living line and its ends. */
+export function tellRaw(text: string): void {
+  try {
+    writeWhole(2, text);
+  } catch {
+    // Where even stderr takes nothing, the exit number is all that can still be told.
+  }
 }
 
 /** Several lines for people on stderr; each is cleaned on its own. */

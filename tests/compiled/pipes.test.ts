@@ -66,12 +66,19 @@ test("a reader that leaves after one line is no crash: no trace, no signal", asy
   expect([0, 1]).toContain(ran.exitCode);
 });
 
-test("a full device ends calmly", async () => {
+test("a full device ends calmly, and an acceptance run does not wait on it", async () => {
+  await using dir = await tempFolder();
   const full = openSync("/dev/full", "w");
+  const taken = ["accept", "--output-dir", dir.path];
   try {
-    const child = Bun.spawn([proctorBinary, ...longWords], { env, stdin: "ignore", stdout: full, stderr: "pipe" });
-    expect(await new Response(child.stderr).text()).not.toContain(" at ");
-    expect(await child.exited).toBe(1);
+    for (const words of [longWords, ["version"], taken, [...taken, "--json"]]) {
+      const run = { env: { ...env, HOME: dir.path }, stdin: "ignore", stdout: full } as const;
+      const child = Bun.spawn([proctorBinary, ...words], { ...run, stderr: "pipe" });
+      expect(await new Response(child.stderr).text()).toMatch(/\[(output_unwritable|output_folder_exists)\]\n$/);
+      expect(await child.exited).toBe(1);
+      const mute = Bun.spawn([proctorBinary, ...words], { ...run, stderr: full });
+      expect(await mute.exited).toBe(1);
+    }
   } finally {
     closeSync(full);
   }
