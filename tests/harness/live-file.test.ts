@@ -106,7 +106,8 @@ test("endDeadRuns() ends several dead runs side by side, with what descends from
   const state = join(dir.path, "state");
   const roots = ["one", "two"].map((name) => {
     const script = `setsid sh -c 'echo $$ >${name}.part; mv ${name}.part ${name}; exec sleep 600' & wait`;
-    const child = Bun.spawn(["/bin/sh", "-c", script], { cwd: dir.path, stdin: "ignore", stdout: "ignore" });
+    const env = { PATH: "/usr/bin:/bin" };
+    const child = Bun.spawn(["/bin/sh", "-c", script], { cwd: dir.path, env, stdin: "ignore", stdout: "ignore" });
     const { startTicks } = readProcess(child.pid) ?? { startTicks: 0 };
     new LiveFile(state, { runId: `run-${name}`, outputDir: "/out", owners: [deadOwner] }).note([
       { pid: child.pid, startTicks },

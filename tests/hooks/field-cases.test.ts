@@ -34,7 +34,6 @@ const observe = (d: Desk, input: string, words: readonly string[] = []) =>
 
 test("a host that writes 2 MiB never meets a closed pipe, whichever way the hook leaves early (B28)", async () => {
   const d = kept(await desk());
-  const bash = Bun.which("bash")!;
   const pad = `,"tool_response":"${"x".repeat(2 * 1024 * 1024)}"}`;
   const big = (changes: object) => d.payload(changes as Record<string, unknown>).replace(/\}$/, pad);
   writeFileSync(`${d.path}/big.json`, big({}));
@@ -59,7 +58,11 @@ test("a host that writes 2 MiB never meets a closed pipe, whichever way the hook
   for (const [file, words] of ways) {
     // The writer is cat: its own status is 141 when the pipe was closed on it.
     const script = `cat ${d.path}/${file}.json | ${proctorBinary} ${words} 2>/dev/null >/dev/null; echo "\${PIPESTATUS[*]}"`;
-    const run = Bun.spawn([bash, "-c", script], { env: { PATH: "/usr/bin:/bin" }, stdout: "pipe", stdin: "ignore" });
+    const run = Bun.spawn(["/bin/bash", "-c", script], {
+      env: { PATH: "/usr/bin:/bin" },
+      stdout: "pipe",
+      stdin: "ignore",
+    });
     said.push((await new Response(run.stdout).text()).trim());
   }
   lock?.release();
@@ -70,7 +73,6 @@ test("a host that writes 2 MiB never meets a closed pipe, whichever way the hook
 
 test("a payload is read whole however it arrives: at once, in pieces, late, from a file, or not at all", async () => {
   const d = kept(await desk());
-  const bash = Bun.which("bash")!;
   // Nearly the limit: more than one pipe buffer, in a call of its own each time.
   const large = (call: string) => d.payload({ tool_use_id: call, tool_response: "x".repeat(120_000) });
   for (const call of ["pipe", "pieces", "late", "file"]) writeFileSync(`${d.path}/${call}.in`, large(call));
@@ -87,7 +89,10 @@ test("a payload is read whole however it arrives: at once, in pieces, late, from
 
   const codes: number[] = [];
   for (const script of ways) {
-    const run = Bun.spawn([bash, "-c", `${script} 2>/dev/null`], { env: { PATH: "/usr/bin:/bin" }, stdin: "ignore" });
+    const run = Bun.spawn(["/bin/bash", "-c", `${script} 2>/dev/null`], {
+      env: { PATH: "/usr/bin:/bin" },
+      stdin: "ignore",
+    });
     codes.push(await run.exited);
   }
 
