@@ -225,6 +225,21 @@ async function beside(rounds: number): Promise<boolean> {
   return passed;
 }
 
+/** The small version for the suite: everybody at once for a moment, judged by what came and by nothing that is timed. */
+export async function everybodyAtOnce(forMs: number): Promise<{ messages: number; faults: number; alive: boolean }> {
+  await using server = await startServer();
+  const good = await openGood(server);
+  const stop = [openStalled(server, server.bearers[clients]!), openHostile(server, server.bearers[clients + 1]!)];
+  const times = await Promise.all(good.map((one) => one.run(forMs, windowSize)));
+  for (const one of stop) one();
+  for (const one of good) one.close();
+  return {
+    messages: times.reduce((sum, one) => sum + one.length, 0),
+    faults: good.reduce((sum, one) => sum + one.faults(), 0),
+    alive: server.alive(),
+  };
+}
+
 if (import.meta.main) {
   const [minutes, rounds] = process.argv.slice(2).map(Number);
   const steady = await fullSpeed(minutes ?? 5);
