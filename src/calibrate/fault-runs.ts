@@ -28,7 +28,7 @@ export interface FaultRuns {
 }
 
 export interface FaultRunOptions
-  extends Pick<CalibrationOptions, "self" | "environment" | "executableSha256" | "folder"> {
+  extends Pick<CalibrationOptions, "self" | "environment" | "executableSha256" | "folder" | "onStarted"> {
   readonly times: number;
   /** One fault as the command line writes it; absent: all. */
   readonly only?: string | undefined;
@@ -84,6 +84,7 @@ async function runOne(fault: Fault, time: number, options: FaultRunOptions): Pro
     env: options.environment,
     timeoutMs: calibrateLimits.subjectMs,
     maxOutputBytes: calibrateLimits.outputBytes,
+    ...(options.onStarted === undefined ? {} : { onStarted: options.onStarted }),
   });
   const report = readReport(join(output, "report.json"));
   const seen = report?.phase === "closed" ? report.fault : undefined;

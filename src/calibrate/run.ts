@@ -2,6 +2,7 @@
 // A subject that cannot be judged (no report, a crash) is a miss, never a hit.
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { ProcessId } from "../base/census.ts";
 import { Failure } from "../base/failure.ts";
 import { parseJson } from "../base/json.ts";
 import { readRegularFile, writePrivateJson } from "../base/private-files.ts";
@@ -23,6 +24,8 @@ export interface CalibrationOptions {
   readonly folder: string;
   readonly only?: string | undefined;
   readonly honestTimes?: number | undefined;
+  /** Told of every process that is started. */
+  readonly onStarted?: ((id: ProcessId) => void) | undefined;
   readonly onResult?: (result: SubjectResult) => void;
 }
 
@@ -124,6 +127,7 @@ async function runSubject(
     env: options.environment,
     timeoutMs: calibrateLimits.subjectMs,
     maxOutputBytes: calibrateLimits.outputBytes,
+    ...(options.onStarted === undefined ? {} : { onStarted: options.onStarted }),
   });
   const weighed = weigh(subject, readReport(join(output, "report.json")));
   if (weighed.hit) rmSync(folder, { recursive: true, force: true });

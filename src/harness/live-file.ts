@@ -1,12 +1,13 @@
 // The live file of a run: who owns it and what it started, by pid and start time, so that a later command can end
 // what a dead owner left. Signals go to recorded processes and their descendants only, each checked at the signal.
-import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { descendantsOf, isAlive, listProcesses, type ProcessId, readProcess, signalExactly } from "../base/census.ts";
 import { holdsWithin } from "../base/clock.ts";
 import { Failure } from "../base/failure.ts";
 import { parseJson } from "../base/json.ts";
 import { ensurePrivateFolder, readPrivateFile, removeIfPresent, writePrivateJson } from "../base/private-files.ts";
+import { effectiveUserId } from "../base/self.ts";
 import { z } from "../contract/schema.ts";
 import { harnessLimits } from "./limits.ts";
 
@@ -18,6 +19,11 @@ const LiveRecord = z.strictObject({
   output_dir: z.string().max(4096),
   owners: z.array(Id).max(4),
   processes: z.array(Id).max(5000),
+  /** A folder that goes with its owner; null before it was made. */
+  folder: z
+    .strictObject({ path: z.string().max(4096), device: z.string().max(40), inode: z.string().max(40) })
+    .or(z.strictObject({ path: z.string().max(4096), device: z.null(), inode: z.null() }))
+    .optional(),
 });
 type LiveRecord = z.infer<typeof LiveRecord>;
 
@@ -26,6 +32,8 @@ export interface DeadRun {
   readonly outputDir: string;
   readonly ended: number;
   readonly stillVisible: number;
+  /** Its folder went with it; null where the run had none of that kind. */
+  readonly folderRemoved: boolean | null;
 }
 
 /** A home that cannot be written is the host's matter and has a sentence of its own. */
@@ -43,7 +51,11 @@ export class LiveFile {
   readonly #record: LiveRecord;
   readonly #seen = new Set<string>();
 
-  constructor(stateFolder: string, options: { runId: string; outputDir: string; owners: readonly ProcessId[] }) {
+  /** `folder` is where the run works when that has to go with its owner; it need not exist yet. */
+  constructor(
+    stateFolder: string,
+    options: { runId: string; outputDir: string; owners: readonly ProcessId[]; folder?: string },
+  ) {
     const folder = liveFolder(stateFolder);
     makeParents(stateFolder);
     ensurePrivateFolder(stateFolder);
@@ -57,7 +69,16 @@ export class LiveFile {
       output_dir: options.outputDir,
       owners,
       processes: [],
+      ...(options.folder === undefined ? {} : { folder: { path: options.folder, device: null, inode: null } }),
     };
+    this.#write();
+  }
+
+  /** The folder was made: from now on it is known by device and inode, whatever stands under its name later. */
+  noteFolder(): void {
+    const path = this.#record.folder?.path;
+    if (path === undefined) return;
+    this.#record.folder = { path, ...identityOf(lstatSync(path, { bigint: true })) };
     this.#write();
   }
 
@@ -88,12 +109,20 @@ export class LiveFile {
 /** Ends what runs with dead owners left behind; says which runs those were. Living runs are not touched. */
 export async function endDeadRuns(stateFolder: string): Promise<DeadRun[]> {
   const folder = liveFolder(stateFolder);
-  const names = namesIn(folder);
-  removeOldLeftovers(folder, names);
-  const ended = await Promise.all(
-    names.filter((name) => name.endsWith(".json")).map((name) => endDeadRun(join(folder, name))),
-  );
-  return ended.filter((run) => run !== null);
+  removeOldLeftovers(folder, namesIn(folder));
+  const ended: DeadRun[] = [];
+  const seen = new Set<string>();
+  for (;;) {
+    // Once more after each find: a calibration that is ended here owned runs with live files of their own.
+    const names = namesIn(folder).filter((name) => name.endsWith(".json") && !seen.has(name));
+    const found = await Promise.all(names.map(async (name) => [name, await endDeadRun(join(folder, name))] as const));
+    for (const [name, run] of found)
+      if (run !== null) {
+        seen.add(name);
+        ended.push(run);
+      }
+    if (found.every(([, run]) => run === null)) return ended;
+  }
 }
 
 async function endDeadRun(path: string): Promise<DeadRun | null> {
@@ -102,8 +131,30 @@ async function endDeadRun(path: string): Promise<DeadRun | null> {
   // Another boot has other processes under these numbers; only the file is ours then.
   const ids = record.boot_id === bootId() ? record.processes.map(processOf) : [];
   const { ended, stillVisible } = await endProcesses(() => ids);
-  if (stillVisible === 0) for (const one of [path, `${path}.tmp`]) removeIfPresent(one);
-  return { runId: record.run_id, outputDir: record.output_dir, ended, stillVisible };
+  const over = stillVisible === 0;
+  const folderRemoved = record.folder === undefined ? null : over && removeFolder(record.folder);
+  if (over) for (const one of [path, `${path}.tmp`]) removeIfPresent(one);
+  return { runId: record.run_id, outputDir: record.output_dir, ended, stillVisible, folderRemoved };
+}
+
+/** Only the very folder that was recorded, and one that was not recorded yet only while it is empty. */
+function removeFolder(folder: NonNullable<LiveRecord["folder"]>): boolean {
+  const { path, device, inode } = folder;
+  try {
+    const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    if (stat === undefined) return true;
+    if (!stat.isDirectory() || Number(stat.uid) !== effectiveUserId()) return false;
+    if (inode === null) rmdirSync(path);
+    else if (identityOf(stat).device !== device || identityOf(stat).inode !== inode) return false;
+    else rmSync(path, { recursive: true, force: true });
+    return true;
+  } catch {
+    return false; // something in it is not ours to remove: the caller tells where it lies
+  }
+}
+
+function identityOf(stat: { dev: bigint; ino: bigint }): { device: string; inode: string } {
+  return { device: String(stat.dev), inode: String(stat.ino) };
 }
 
 /** Where the run of this owner writes its evidence, or null when no run of it is recorded. */
