@@ -51,3 +51,10 @@ test("the census of a run lists its litter in every folder it is told of", async
 
   expect(census.close().litter).toEqual([{ path: join(two.path, ".agents"), removed: true }]);
 });
+
+test("Litter finds nothing where the temporary folder is a file or a name too long", async () => {
+  await using dir = await tempFolder();
+  writeFileSync(join(dir.path, "file"), "");
+
+  expect(new Litter([join(dir.path, "file"), `/${"n".repeat(300)}`]).collect()).toEqual([]);
+});
