@@ -1,6 +1,6 @@
 // What the machine itself gives a run: limits, file system, room, private folders, locks, clock, environment.
 // Writes below the folder it was given, tries the state folder by an empty folder, and leaves nothing.
-import { mkdtempSync, readFileSync, rmdirSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmdirSync, type Stats, statfsSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { tryLock } from "../base/file-lock.ts";
 import { checkPrivateFolder, createPrivateFile, createPrivateFolder, readPrivateFile } from "../base/private-files.ts";
@@ -79,7 +79,7 @@ function stateFinding(host: DoctorHost): Finding {
   const check = "state folder";
   const move = "Set XDG_STATE_HOME to a folder of yours that can be written.";
   if (host.state === null) return problem(check, "no home and no XDG_STATE_HOME", move);
-  const found = statSync(host.state, { throwIfNoEntry: false });
+  const found = look(host.state);
   if (found === undefined) {
     return writable(nearestAbove(host.state))
       ? fine(check, "not there yet; made when needed")
@@ -95,7 +95,16 @@ function stateFinding(host: DoctorHost): Finding {
 
 function nearestAbove(path: string): string {
   const above = dirname(path);
-  return above === path || statSync(above, { throwIfNoEntry: false }) !== undefined ? above : nearestAbove(above);
+  return above === path || look(above) !== undefined ? above : nearestAbove(above);
+}
+
+/** Below a file there is nothing, and in a closed folder nothing of ours. */
+function look(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Asked by making a folder there and removing it: modes alone tell nothing to root or on a read-only disk. */

@@ -86,6 +86,15 @@ test("doctor reads the adapter's version from its package and never starts it", 
   expect(await Bun.file(`${dir.path}/started`).exists()).toBe(false);
 });
 
+test("doctor finds a state folder that could only lie below a file", async () => {
+  await using dir = await tempFolder();
+  const host = hostIn(dir);
+  writeFileSync(`${dir.path}/file`, "");
+
+  const found = (await findingsOf({ ...host, state: `${dir.path}/file/state/proctor` }))["state folder"];
+  expect(found).toMatchObject({ outcome: "problem", says: "not there, and it cannot be made" });
+});
+
 test("doctor finds an open state folder, and a file where it should be", async () => {
   await using dir = await tempFolder();
   const host = hostIn(dir);
