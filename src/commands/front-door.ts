@@ -11,7 +11,8 @@ import { commandTable } from "./table.ts";
 /** Runs `words` (argv without the program) and returns the exit number; never throws. */
 export async function frontDoor(words: readonly string[]): Promise<number> {
   const [name, ...further] = words;
-  if (name === undefined || name === "--help" || name === "-h" || name === "help") return overview(name === undefined);
+  if (name === undefined || name === "--help" || name === "-h" || name === "help")
+    return await answered("proctor", () => overview(name === undefined));
   if (name === "--version") return await frontDoor(["version"]);
   const load = Object.hasOwn(commandTable, name) ? commandTable[name] : undefined;
   if (load === undefined) return usage("No such command.", "proctor");
@@ -32,16 +33,24 @@ async function runCommand(command: StrictCommand, call: Call): Promise<number> {
   const dashes = call.words.indexOf("--");
   const own = dashes < 0 ? call.words : call.words.slice(0, dashes);
   if (asksHelp(command, own)) {
-    printText(await helpOf(command, call.path, terminalWidth()));
-    return exitNumbers.done;
+    return await answered(call.path, async () => {
+      printText(await helpOf(command, call.path, terminalWidth()));
+      return exitNumbers.done;
+    });
   }
-  if (command.run === undefined) return usage("Name one of its commands.", call.path);
+  const { run } = command;
+  if (run === undefined) return usage("Name one of its commands.", call.path);
+  return await answered(call.path, async () => await run(readArguments(command, call.words)));
+}
+
+/** Turns whatever the work throws into one sentence and its exit number. */
+async function answered(path: string, work: () => Promise<number>): Promise<number> {
   try {
-    return await command.run(readArguments(command, call.words));
+    return await work();
   } catch (error) {
-    if (error instanceof UsageError) return usage(error.message, call.path);
+    if (error instanceof UsageError) return usage(error.message, path);
     const code = codeOf(error);
-    tell(`${call.path}: ${await sentenceOf(code)} [${code}]`);
+    tell(`${path}: ${await sentenceOf(code)} [${code}]`);
     if (code === "internal" && process.env.PROCTOR_DEBUG === "1") console.error((error as Failure).stack);
     return exitNumbers.failed;
   }

@@ -71,7 +71,7 @@ test("a full device ends calmly, and an acceptance run does not wait on it", asy
   const full = openSync("/dev/full", "w");
   const taken = ["accept", "--output-dir", dir.path];
   try {
-    for (const words of [longWords, ["version"], taken, [...taken, "--json"]]) {
+    for (const words of [longWords, ["--help"], ["verify", "--help"], taken, [...taken, "--json"]]) {
       const run = { env: { ...env, HOME: dir.path }, stdin: "ignore", stdout: full } as const;
       const child = Bun.spawn([proctorBinary, ...words], { ...run, stderr: "pipe" });
       expect(await new Response(child.stderr).text()).toMatch(/\[(output_unwritable|output_folder_exists)\]\n$/);
