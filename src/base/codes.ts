@@ -1,5 +1,6 @@
 // Refusals of the primitives, as the operator reads them when no room gave them a word of its own.
 export const baseCodes = {
+  internal: "Something went wrong inside Proctor: run it again with PROCTOR_DEBUG=1 and report what it says.",
   private_file_missing: "A named file does not exist: check its path.",
   private_regular_file_required:
     "A named file is no plain file of yours with mode 0600: own it and `chmod 600` it; links are not followed.",

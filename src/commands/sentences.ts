@@ -8,9 +8,11 @@ const rooms: ReadonlyArray<() => Promise<Codes>> = [
   async () => (await import("../standins/codes.ts")).standinCodes,
   async () => (await import("../relay/codes.ts")).relayCodes,
   async () => (await import("../runner/codes.ts")).runnerCodes,
+  async () => (await import("../runner/codes.ts")).runCodes,
   async () => (await import("../evidence/codes.ts")).evidenceCodes,
   async () => (await import("../calibrate/codes.ts")).calibrateCodes,
   async () => (await import("../hooks/codes.ts")).hooksCodes,
+  async () => (await import("../hooks/codes.ts")).operatorFileCodes,
   async () => (await import("../harness/codes.ts")).harnessCodes,
   async () => (await import("../judge/codes.ts")).judgeCodes,
   async () => (await import("../base/codes.ts")).baseCodes,
@@ -22,5 +24,5 @@ export async function sentenceOf(code: string): Promise<string> {
     const codes = await load();
     if (Object.hasOwn(codes, code)) return codes[code]!;
   }
-  return code === "internal" ? "Something went wrong inside Proctor." : "The work was refused.";
+  return "The work was refused.";
 }

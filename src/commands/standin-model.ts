@@ -25,7 +25,7 @@ export default defineStrictCommand({
     const { standinCodes } = await import("../standins/codes.ts");
     const verdict = loadScenario(args.scenario);
     if (!verdict.valid) {
-      tell(`proctor: ${standinCodes.standin_scenario_invalid} at ${verdict.where}. [standin_scenario_invalid]`);
+      tell(`proctor: ${standinCodes.standin_scenario_invalid} It is at ${verdict.where}. [standin_scenario_invalid]`);
       return 1;
     }
     const asked = new Promise<void>((stop) => {

@@ -86,3 +86,15 @@ export const hooksCodes = {
 } as const;
 
 export type HooksCode = keyof typeof hooksCodes;
+
+/**
+ * Told to operators by the commands and by doctor only. The hooks and their contract have one general word for each:
+ * a code of this table would change what a host reads.
+ */
+export const operatorFileCodes = {
+  operator_file_not_json: "A configuration or registry file is not JSON: write it as docs/hooks.md shows.",
+  operator_file_not_text: "A configuration, registry or authorization file is not UTF-8 text: write it again.",
+  root_not_text: "A root in the registry is no text: make the association again with `proctor recovery associate`.",
+} as const;
+
+export type OperatorFileCode = keyof typeof operatorFileCodes;

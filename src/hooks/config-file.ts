@@ -1,7 +1,7 @@
 // The operator's configuration of one conversation: exactly seven texts, private, outside the project it names.
 import { Failure } from "../base/failure.ts";
 import { isRecord, parseJson } from "../base/json.ts";
-import type { HooksCode } from "./codes.ts";
+import type { HooksCode, OperatorFileCode } from "./codes.ts";
 import { readPrivateText } from "./operator-files.ts";
 import { canonicalFolder, isAbsolutePath, isInside, resolveLoose } from "./roots.ts";
 import { requireServerOrigin } from "./server-address.ts";
@@ -30,7 +30,7 @@ export interface HookConfig {
 /** Loads and checks the file; the first fault in the contract's order wins. */
 export function loadConfig(path: string): HookConfig {
   const value = parseJson(readPrivateText(path));
-  if (value === undefined) throw new Failure("operator_file_not_json");
+  if (value === undefined) throw new Failure<OperatorFileCode>("operator_file_not_json");
   const config = shapeOf(value);
   const root = canonicalFolder(config.projectRoot, "canonical_project_root_required");
   for (const one of [path, config.authorizationFile, config.stateDir]) {

@@ -3,7 +3,7 @@
 import { decodeUtf8 } from "../base/bytes.ts";
 import { codeOf } from "../base/failure.ts";
 import { readRegularFile } from "../base/private-files.ts";
-import { type HooksCode, hooksCodes } from "./codes.ts";
+import { hooksCodes, operatorFileCodes } from "./codes.ts";
 import { type HookConfig, loadConfig } from "./config-file.ts";
 import { checkRecord } from "./delivery.ts";
 import { type LedgerLine, readLedger } from "./ledger.ts";
@@ -205,7 +205,8 @@ function refusalStep(kind: string): string {
 }
 
 function sentenceOf(code: string): string {
-  if (Object.hasOwn(hooksCodes, code)) return `${hooksCodes[code as HooksCode]} [${code}]`;
+  const known: Readonly<Record<string, string>> = { ...operatorFileCodes, ...hooksCodes };
+  if (Object.hasOwn(known, code)) return `${known[code]} [${code}]`;
   if (code === "private_file_missing") return "A named file or folder does not exist. [private_file_missing]";
   return `It could not be read. [${code}]`;
 }

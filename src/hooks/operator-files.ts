@@ -2,7 +2,7 @@
 import { decodeUtf8 } from "../base/bytes.ts";
 import { Failure } from "../base/failure.ts";
 import { checkPrivateFolder, readPrivateFile } from "../base/private-files.ts";
-import type { HooksCode } from "./codes.ts";
+import type { HooksCode, OperatorFileCode } from "./codes.ts";
 import { hookLimits } from "./limits.ts";
 
 /** The text of a private file. A missing file and bytes that are no UTF-8 have no code of their own. */
@@ -17,7 +17,7 @@ export function readPrivateText(path: string): string {
     throw error;
   }
   const text = decodeUtf8(bytes);
-  if (text === null) throw new Failure("operator_file_not_text");
+  if (text === null) throw new Failure<OperatorFileCode>("operator_file_not_text");
   return text;
 }
 

@@ -3,7 +3,7 @@
 import { utf8 } from "../base/bytes.ts";
 import { Failure } from "../base/failure.ts";
 import { replacePrivateFile } from "../base/private-files.ts";
-import type { HooksCode } from "./codes.ts";
+import type { HooksCode, OperatorFileCode } from "./codes.ts";
 import { hasExactly } from "./handoff-goal.ts";
 import { hookLimits } from "./limits.ts";
 import { readPrivateText } from "./operator-files.ts";
@@ -38,7 +38,7 @@ export const workflowSessionPattern = /^wc_sess_[A-Za-z0-9_-]{1,128}$/;
 /** Loads and checks the file at `path`, which the caller has made absolute. */
 export function loadRegistry(path: string): Registry {
   const value = parseExact(readPrivateText(path));
-  if (value === undefined) throw new Failure("operator_file_not_json");
+  if (value === undefined) throw new Failure<OperatorFileCode>("operator_file_not_json");
   return parseRegistry(value, path);
 }
 
@@ -111,7 +111,7 @@ function parseIdentity(value: unknown): RootIdentity {
 }
 
 function requireRoot(value: unknown): string {
-  if (typeof value !== "string") throw new Failure("root_not_text");
+  if (typeof value !== "string") throw new Failure<OperatorFileCode>("root_not_text");
   if (!isAbsolutePath(value)) throw new Failure<HooksCode>("absolute_project_root_required");
   return value;
 }

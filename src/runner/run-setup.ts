@@ -4,9 +4,10 @@ import { Failure } from "../base/failure.ts";
 import { isRecord } from "../base/json.ts";
 import { type ConfigOption, type ConfigValue, readConfigOptions } from "../contract/acp.ts";
 import { buildFacts } from "../version.ts";
+import type { RunCode, SetupStage } from "./codes.ts";
 
 /** Asks the agent one thing; throws the stage's failure when it cannot be answered. */
-export type Ask = (method: string, params: unknown, stage: string) => Promise<unknown>;
+export type Ask = (method: string, params: unknown, stage: SetupStage) => Promise<unknown>;
 
 export interface SetupWishes {
   readonly cwd: string;
@@ -26,27 +27,28 @@ export async function setUpSession(ask: Ask, wishes: SetupWishes): Promise<strin
     },
     "coding_agent_initialize",
   );
-  if (!isRecord(hello)) throw new Failure("coding_agent_initialize_failed");
-  if (hello.protocolVersion !== 1) throw new Failure("coding_agent_protocol_version_unsupported");
+  if (!isRecord(hello)) throw new Failure<RunCode>("coding_agent_initialize_failed");
+  if (hello.protocolVersion !== 1) throw new Failure<RunCode>("coding_agent_protocol_version_unsupported");
   const session = await ask("session/new", { cwd: wishes.cwd, mcpServers: [] }, "coding_agent_session_new");
   const first = isRecord(session) ? readConfigOptions(session.configOptions) : null;
   if (!isRecord(session) || typeof session.sessionId !== "string" || session.sessionId === "" || first === null)
-    throw new Failure("coding_agent_session_new_invalid");
+    throw new Failure<RunCode>("coding_agent_session_new_invalid");
   for (const [key, value] of Object.entries(wishes.wanted))
-    if (key in wishes.forced && wishes.forced[key] !== value) throw new Failure("coding_agent_forced_config_conflict");
+    if (key in wishes.forced && wishes.forced[key] !== value)
+      throw new Failure<RunCode>("coding_agent_forced_config_conflict");
 
   const setter = new ConfigSetter(ask, session.sessionId, first);
   const forced = Object.entries(wishes.forced).sort(([left], [right]) => (left < right ? -1 : 1));
   for (const [key, value] of forced) await setter.set(key, value, "forced_config");
   for (const [key, value] of Object.entries(wishes.wanted)) {
     if (key in wishes.forced) continue;
-    if (!wishes.allowed.includes(key)) throw new Failure("coding_agent_config_not_allowed");
+    if (!wishes.allowed.includes(key)) throw new Failure<RunCode>("coding_agent_config_not_allowed");
     await setter.set(key, value, "config");
   }
   // A later option may have moved an earlier one.
   for (const [key, value] of forced) if (!setter.shows(key, value)) await setter.set(key, value, "forced_config");
   if (!forced.every(([key, value]) => setter.shows(key, value)))
-    throw new Failure("coding_agent_forced_config_not_applied");
+    throw new Failure<RunCode>("coding_agent_forced_config_not_applied");
   return session.sessionId;
 }
 
@@ -70,11 +72,11 @@ class ConfigSetter {
     const found = this.#options.filter((one) => one.id === key);
     const option = found[0];
     if (option === undefined || found.length > 1)
-      throw new Failure(
+      throw new Failure<RunCode>(
         family === "forced_config" ? "coding_agent_forced_config_not_advertised" : "coding_agent_config_invalid",
       );
     const legal = option.type === "boolean" ? typeof value === "boolean" : option.values.includes(value as string);
-    if (!legal) throw new Failure(`coding_agent_${family}_invalid`);
+    if (!legal) throw new Failure<RunCode>(`coding_agent_${family}_invalid`);
     const params = { sessionId: this.#sessionId, configId: key, value };
     const answer = await this.#ask(
       "session/set_config_option",
@@ -83,8 +85,8 @@ class ConfigSetter {
     );
     const options =
       isRecord(answer) && answer.configOptions !== undefined ? readConfigOptions(answer.configOptions) : null;
-    if (options === null) throw new Failure(`coding_agent_${family}_invalid_response`);
+    if (options === null) throw new Failure<RunCode>(`coding_agent_${family}_invalid_response`);
     this.#options = options;
-    if (!this.shows(key, value)) throw new Failure(`coding_agent_${family}_not_applied`);
+    if (!this.shows(key, value)) throw new Failure<RunCode>(`coding_agent_${family}_not_applied`);
   }
 }

@@ -2,13 +2,14 @@
 // it may have been sent; observers see the run start only when it has. Every end is recorded before it is shown.
 
 import type { Clock } from "../base/clock.ts";
-import { codeOf, Failure } from "../base/failure.ts";
+import { Failure } from "../base/failure.ts";
 import { isRecord } from "../base/json.ts";
 import type { Pause } from "../base/pause-point.ts";
 import { type ProcessGroup, startGroup } from "../base/process-group.ts";
 import { type ConfigValue, readUpdate } from "../contract/acp.ts";
 import { type CodingStart, isTerminal, type RunState, type RunTerminal } from "../contract/runs.ts";
 import { AcpClient, type Answer } from "./acp-client.ts";
+import type { RunCode, SetupStage } from "./codes.ts";
 import type { AgentConfig } from "./config-file.ts";
 import { runnerLimits } from "./limits.ts";
 import { cancelledOutcome, PendingPermissions, readPermission } from "./permissions.ts";
@@ -29,7 +30,7 @@ export interface RunParts {
 }
 
 type Stop = "cancel" | "deadline" | "shutdown";
-type End = { readonly state: RunState; readonly stop?: string; readonly error?: string; readonly message?: string };
+type End = { readonly state: RunState; readonly stop?: string; readonly error?: RunCode; readonly message?: string };
 
 export class CodingRun {
   readonly view: RunView;
@@ -65,7 +66,7 @@ export class CodingRun {
       const message = why === "shutdown" ? "The runner stopped before the prompt." : "Cancelled before the prompt.";
       if (why === "deadline") this.#finish({ state: "failed", error: "coding_agent_setup_timeout" });
       else this.#finish({ state: "cancelled", message });
-      this.#interrupt(new Failure("run_stopped"));
+      this.#interrupt(new Failure<RunCode>("run_stopped"));
       return;
     }
     void this.#cancelTurn();
@@ -81,7 +82,7 @@ export class CodingRun {
     try {
       await this.#begin();
     } catch (error) {
-      const code = error instanceof Failure ? codeOf(error) : "coding_agent_setup_failed";
+      const code = error instanceof Failure ? (error as Failure<RunCode>).code : "coding_agent_setup_failed";
       this.#finish({ state: "failed", error: code });
     }
     await over;
@@ -114,7 +115,7 @@ export class CodingRun {
       this.#record(running, "prompt_dispatch_may_have_occurred");
     } catch {
       this.#prompted = false;
-      throw new Failure("coding_agent_dispatch_barrier_failed");
+      throw new Failure<RunCode>("coding_agent_dispatch_barrier_failed");
     }
     const params = { sessionId: this.#sessionId, prompt: [{ type: "text", text: start.instruction }] };
     const left = await this.#client.request("session/prompt", params, (answer) => void this.#answered(answer));
@@ -136,31 +137,31 @@ export class CodingRun {
         stderr: "ignore",
       });
     } catch (cause) {
-      throw new Failure("coding_agent_spawn_failed", { cause });
+      throw new Failure<RunCode>("coding_agent_spawn_failed", { cause });
     }
   }
 
-  async #ask(method: string, params: unknown, stage: string): Promise<unknown> {
+  async #ask(method: string, params: unknown, stage: SetupStage): Promise<unknown> {
     const answer = new Promise<Answer>((resolve) => {
       void this.#client!.request(method, params, resolve).then((left) => {
-        if (!left) this.#interrupt(new Failure(`${stage}_write_failed`));
+        if (!left) this.#interrupt(new Failure<RunCode>(`${stage}_write_failed`));
       });
     });
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Failure("coding_agent_setup_timeout")), runnerLimits.setupStepMs);
+      timer = setTimeout(() => reject(new Failure<RunCode>("coding_agent_setup_timeout")), runnerLimits.setupStepMs);
     });
     this.#stage = stage;
     try {
       const got = await Promise.race([answer, late, this.#interrupted]);
-      if (!got.ok || got.result === undefined) throw new Failure(`${stage}_failed`);
+      if (!got.ok || got.result === undefined) throw new Failure<RunCode>(`${stage}_failed`);
       return got.result;
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #stage = "coding_agent_initialize";
+  #stage: SetupStage = "coding_agent_initialize";
 
   #notified(method: string, params: unknown): void {
     if (method !== "session/update" || this.#ended) return;
@@ -196,7 +197,7 @@ export class CodingRun {
 
   #lost(code: "coding_agent_process_exited" | "coding_agent_transport_lost"): void {
     if (this.#prompted) this.#finish({ state: "lost", error: code });
-    else this.#interrupt(new Failure(`${this.#stage}_failed`));
+    else this.#interrupt(new Failure<RunCode>(`${this.#stage}_failed`));
   }
 
   async #answered(answer: Answer): Promise<void> {

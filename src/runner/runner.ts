@@ -14,6 +14,7 @@ import {
   isTerminal,
   type RunSnapshot,
 } from "../contract/runs.ts";
+import type { RunCode, RunRefusalCode } from "./codes.ts";
 import type { AgentConfig, RunnerConfig } from "./config-file.ts";
 import { runnerLimits } from "./limits.ts";
 import { type RegisteredProject, readProjectFile, readProjects, writeProjectFile } from "./project-files.ts";
@@ -250,7 +251,7 @@ export class Runner {
         updated_at: now,
         terminal: {
           stop_reason: null,
-          error_code: certain ? "runner_restart_not_started" : "runner_restart_uncertain",
+          error_code: (certain ? "runner_restart_not_started" : "runner_restart_uncertain") satisfies RunCode,
           message: null,
           completed_at: now,
         },
@@ -265,7 +266,7 @@ function started(run: RunSnapshot): CodingResponse {
   return { dispatch_state: "completed", payload: { kind: "start", run } };
 }
 
-function refused(code: string, dispatch: "not_started" | "outcome_unknown" = "not_started"): CodingResponse {
+function refused(code: RunRefusalCode, dispatch: "not_started" | "outcome_unknown" = "not_started"): CodingResponse {
   return { dispatch_state: dispatch, error: { code, message: code } };
 }
 

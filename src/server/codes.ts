@@ -17,6 +17,8 @@ export const serverCodes = {
   store_uncertain: "The database failed while storing; whether it was stored is not known.",
   backup_exists: "The backup file already exists; nothing was overwritten.",
   backup_failed: "The backup could not be written.",
+  runner_replaced_uncertain:
+    "Another runner took the name of the one that held this run; whether the run went on is not known.",
   token_invalid: "The token cannot be made as asked: unknown user, scope or expiry.",
   token_unknown: "There is no such token.",
   shims_exist: "A launcher of that name already exists; nothing was overwritten.",

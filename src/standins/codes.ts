@@ -7,7 +7,7 @@ export const standinCodes = {
   standin_mcp_unavailable: "The MCP endpoint did not answer as MCP.",
   standin_fixture_missing: "The folder holds neither clamp.py nor clamp.ts.",
   standin_scenario_unreadable: "The scenario is no readable JSON file of at most 1 MiB.",
-  standin_scenario_invalid: "The scenario does not follow its format",
+  standin_scenario_invalid: "The scenario does not follow its format.",
   standin_plane_environment: "WEBCODEX_ADDR, WEBCODEX_DATA and WEBCODEX_TOKEN have to be set.",
   standin_inner_not_ready: "The embedded part behind the stand-in did not start.",
   standin_runner_config_unreadable: "The runner's configuration is no private TOML file with a server_url and a token.",

@@ -1,6 +1,7 @@
 // The operator's files: configuration shape and place, authorization, printed host configuration, doctor.
 import { expect, test } from "bun:test";
-import { chmodSync, linkSync, mkdirSync, readdirSync, symlinkSync, unlinkSync } from "node:fs";
+import { chmodSync, linkSync, mkdirSync, readdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { operatorFileCodes } from "../../src/hooks/codes.ts";
 import { loadConfig } from "../../src/hooks/config-file.ts";
 import { hookDoctor } from "../../src/hooks/doctor.ts";
 import { hostConfig } from "../../src/hooks/host-config.ts";
@@ -140,6 +141,39 @@ test("doctor says what is missing and what to do next", async () => {
   const run = await runProctor(["hook", "doctor", "--config", d.configPath, "--codex-home", home, "--json"]);
   expect([run.code, JSON.parse(run.stdout).healthy]).toEqual([1, false]);
   expect(run.stdout).toContain("--flush");
+});
+
+test("doctor tells an operator what the hooks have one general word for: no JSON, no text, a root that is none", async () => {
+  await using d = await desk();
+  const registryPath = `${d.path}/registry.json`;
+  const told = (name: string) =>
+    hookDoctor({ configPath: d.configPath, registryPath, codexHome: d.path }).findings.find((one) => one.name === name)
+      ?.text;
+  const registry = JSON.stringify({
+    version: 1,
+    server_url: "http://127.0.0.1:1",
+    authorization_file: `${d.path}/auth`,
+    state_dir: d.path,
+    bindings: [
+      {
+        project: "agent:host:p",
+        project_root: 7,
+        project_identity: [1, 2],
+        entry_roots: [{ path: d.path, identity: [1, 2] }],
+        workflow_session_id: `wc_sess_${"0".repeat(32)}`,
+        local_session_id: "",
+      },
+    ],
+  });
+
+  writePrivate(d.configPath, "{");
+  expect(told("configuration")).toBe(`${operatorFileCodes.operator_file_not_json} [operator_file_not_json]`);
+  writeFileSync(d.configPath, new Uint8Array([0x7b, 0xff, 0x7d]));
+  expect(told("configuration")).toBe(`${operatorFileCodes.operator_file_not_text} [operator_file_not_text]`);
+  writePrivate(registryPath, "[");
+  expect(told("registry")).toBe(`${operatorFileCodes.operator_file_not_json} [operator_file_not_json]`);
+  writePrivate(registryPath, registry);
+  expect(told("registry")).toBe(`${operatorFileCodes.root_not_text} [root_not_text]`);
 });
 
 test("doctor tells of the recovering hook too: associated, configured, trusted, fired, in the registry's own state", async () => {
