@@ -76,7 +76,8 @@ async function overview(wrong: boolean): Promise<number> {
     "Commands:",
     ...(await commandList(commandTable, terminalWidth())),
   ];
-  lines.push("", "Example:", "  proctor accept        prove a whole run here, every seat embedded", "");
+  lines.push("", "Examples:", "  proctor accept        prove a whole run here, every seat embedded");
+  lines.push("  proctor relay --help  what one command takes, and an example", "");
   if (wrong) {
     for (const line of lines) tell(line);
     return exitNumbers.usage;

@@ -3,7 +3,11 @@ import type { ArgumentDefinition, StrictCommand } from "./strict-command.ts";
 
 /** Help of one command; `path` is how it was called, e.g. "proctor gateway issue". */
 export async function helpOf(command: StrictCommand, path: string, width = 80): Promise<string> {
-  const lines = [...wrap(command.meta.description, width), "", `Usage: ${path} ${usageOf(command)}`.trimEnd()];
+  const lines = [
+    ...wrap(command.meta.description.replace(/\.?$/, "."), width),
+    "",
+    `Usage: ${path} ${usageOf(command)}`.trimEnd(),
+  ];
   if (command.words !== undefined) lines.push("", "Commands:", ...(await commandList(command.words, width)));
   const shown = Object.entries(command.args).filter(([, one]) => one.hidden !== true);
   if (shown.length > 0) lines.push("", "Options:");
