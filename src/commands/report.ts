@@ -29,9 +29,10 @@ export default defineStrictCommand({
       writeEvidence(args.junit, renderJunit(loaded.report, loaded.digest));
     }
     const { state, verdict, phase } = loaded.report;
+    const { stateText } = await import("../evidence/verification-text.ts");
     const outcome = verdict?.outcome ?? "unknown";
     const value = { state, outcome, phase, digest: loaded.digest, html: args.html ?? null, junit: args.junit ?? null };
-    printResult(value, { json: args.json, text: () => `Run ${state} (${outcome}), digest ${loaded.digest}` });
+    printResult(value, { json: args.json, text: () => `Run ${stateText(state, outcome)}, digest ${loaded.digest}` });
     return exitNumbers.done;
   },
 });

@@ -7,7 +7,7 @@ import type { Verification } from "./verify.ts";
 export function verificationText(found: Verification): string {
   const decided = found.decided_by;
   const lines = [
-    `Run: ${found.state}${found.verdict === null ? "" : ` (${found.verdict.outcome})`}`,
+    `Run: ${stateText(found.state, found.verdict?.outcome)}`,
     decided === null
       ? "Decided by: every rule held"
       : `Decided by: ${decided.rule} ${decided.code ?? decided.outcome}: ${decided.code === null ? "" : sentenceOf(decided.code)} (${decided.where})`,
@@ -17,4 +17,9 @@ export function verificationText(found: Verification): string {
     found.reach,
   ];
   return lines.join("\n");
+}
+
+/** State and outcome in as few words as say both: `passed`, `failed`, `failed (incomplete)`. */
+export function stateText(state: string, outcome: string | undefined): string {
+  return outcome === undefined || outcome === state ? state : `${state} (${outcome})`;
 }
