@@ -40,6 +40,7 @@ class Connection {
   readonly #gate: ReadGate;
   readonly #allowance = new Allowance();
   #rest: ReturnType<typeof setTimeout> | null = null;
+  #linger: ReturnType<typeof setTimeout> | null = null;
   #head: Buffer = Buffer.alloc(0);
   #phase: "head" | "open" | "closing" = "head";
   #queue: SendQueue | null = null;
@@ -185,13 +186,15 @@ class Connection {
     if (this.#rest !== null) clearTimeout(this.#rest);
     this.#gate.open();
     this.#socket.end();
-    setTimeout(() => this.#socket.destroy(), gatewayLimits.lingerMs).unref();
+    this.#linger = setTimeout(() => this.#socket.destroy(), gatewayLimits.lingerMs);
+    this.#linger.unref();
   }
 
   #ended(): void {
     this.#phase = "closing";
     clearTimeout(this.#deadline);
-    if (this.#rest !== null) clearTimeout(this.#rest);
+    // A timer that is left would keep what is gone in memory, for as long as peers come and go.
+    for (const timer of [this.#rest, this.#linger]) if (timer !== null) clearTimeout(timer);
     this.#free();
   }
 

@@ -1,5 +1,6 @@
 // What a connected client may do to the gateway: a reader that stops, bombs, control frames, order and slow heads.
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
+import { EventEmitter } from "node:events";
 import { connect, createServer } from "node:net";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { type ConnectionContext, serveConnection } from "../../src/gateway/connection.ts";
@@ -307,4 +308,23 @@ test("G179 at the end the client is detached first, then its channel is free", a
   expect(await client.until(() => order.length === 2)).toBe(true);
   expect(order).toEqual(["detached", "free"]);
   server.close();
+});
+
+test("a connection that was refused and has ended leaves no timer that would keep it in memory", () => {
+  const socket = Object.assign(new EventEmitter(), { write: () => true, end() {}, resume() {}, destroy() {} });
+  const set = spyOn(globalThis, "setTimeout");
+  const cleared = spyOn(globalThis, "clearTimeout");
+  try {
+    serveConnection(socket as never, { limits: gatewayLimits, turns: new Turns() } as unknown as ConnectionContext);
+    socket.emit("data", Buffer.from("no head at all\r\n\r\n"));
+    expect(set.mock.results).toHaveLength(2); // the handshake's deadline and the wait for the peer's end
+    socket.emit("close");
+
+    const open = new Set(set.mock.results.map((one) => one.value));
+    for (const [timer] of cleared.mock.calls) open.delete(timer as never);
+    expect(open.size).toBe(0);
+  } finally {
+    set.mockRestore();
+    cleared.mockRestore();
+  }
 });
