@@ -105,8 +105,10 @@ function positionalsOf(
   const left = [...plain];
   for (const [name, definition] of table) {
     const taken = definition.many === true ? left.splice(0) : left.splice(0, 1);
-    if (taken.length === 0 && definition.required === true) throw new UsageError(`${name.toUpperCase()} is missing.`);
-    for (const value of taken) checkChoice(name.toUpperCase(), value, definition);
+    // The word that --help shows for it.
+    const shown = definition.valueHint ?? name.toUpperCase();
+    if (taken.length === 0 && definition.required === true) throw new UsageError(`${shown} is missing.`);
+    for (const value of taken) checkChoice(shown, value, definition);
     values[name] = definition.many === true ? taken : taken[0];
   }
   if (left.length > 0) throw new UsageError(`Unexpected word ${visible(left[0]!, 60)}.`);

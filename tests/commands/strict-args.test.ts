@@ -73,3 +73,13 @@ test("readArguments() takes the positional form of a command that runs a program
   expect(args.audit).toBe("f");
   expect(rest).toEqual(["cmd", "arg"]);
 });
+
+test("readArguments() calls a missing word what --help calls it", () => {
+  const hinted = defineStrictCommand({
+    meta: { name: "look", description: "Looks.", examples: ["proctor look"] },
+    args: { path: { type: "positional", description: "where", valueHint: "DIR", required: true } },
+  });
+
+  expect(() => readArguments(hinted, [])).toThrow("DIR is missing.");
+  expect(() => readArguments(command, [])).toThrow("FILE is missing.");
+});
