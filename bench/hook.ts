@@ -1,5 +1,6 @@
 // Bar: `hook observe --deliver background` with no server against a compiled program that appends and fsyncs, against
-// Python importing what the reference hook imports, and a slow or odd server against a healthy one.
+// Python importing what the reference hook imports (an empty program and node stand beside), and a slow or odd server
+// against a healthy one.
 import { chmodSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { observeWords } from "../src/hooks/host-config.ts";
 import {
@@ -77,12 +78,16 @@ function timeHook(place: Place): number {
 export async function bench(): Promise<BenchRow[]> {
   return await inFolder(async (folder) => {
     const floor = compileFloor(folder, appendSource, "append");
+    const empty = compileFloor(folder, "", "empty");
+    const node = Bun.which("node");
     const down = placeAt(folder, "down", "http://127.0.0.1:1");
     const python = pythonItself();
     const times = interleave(
       {
         floor: () => timeProgram([floor, `${folder}/appended`], { stdin: down.payload() }),
         hook: () => timeHook(down),
+        empty: () => timeProgram([empty]),
+        ...(node === null ? {} : { node: () => timeProgram([node, "-e", "0"]) }),
         ...(python === null ? {} : { python: () => timeProgram([python, "-c", "import json, urllib.request"]) }),
       },
       42,
@@ -114,10 +119,13 @@ function againstPython(times: Record<string, number[]>): BenchRow[] {
   if (times["python"] === undefined) return [];
   // What is possible at all: a compiled program that does nothing but append and sync, against the same Python.
   const least = (median(times["floor"]!) / median(times["python"])).toFixed(2);
+  const besides = ["empty", "node"].flatMap((name) =>
+    times[name] === undefined ? [] : [`${name} ${median(times[name]).toFixed(1)} ms`],
+  );
   return [
     row({
       bar: "`hook observe` against Python's imports",
-      floor: `python3 importing json and urllib.request, ${median(times["python"]).toFixed(1)} ms; append and fsync alone: ${least}`,
+      floor: `python3 importing json and urllib.request, ${median(times["python"]).toFixed(1)} ms; append and fsync alone: ${least}; ${besides.join(", ")}`,
       value: `${median(times["hook"]!).toFixed(1)} ms`,
       ratio: median(times["hook"]!) / median(times["python"]),
       limit: 0.25,
