@@ -32,6 +32,7 @@ export default defineStrictCommand({
       description: "Interpreter for its test run; found on PATH by default.",
     },
     temp: { type: "string", valueHint: "DIR", description: "Where its temporary folder is made; TMPDIR by default." },
+    mark: { type: "string", valueHint: "TEXT", description: "Taken, and said by the chatty one." },
     version: { type: "boolean", description: "Print name and version." },
   },
   async run({ args }) {
@@ -57,6 +58,8 @@ export default defineStrictCommand({
       return await runAgent({
         input: Bun.stdin.stream(),
         write: (text) => void writeWhole(1, text),
+        complain: (text) => void writeWhole(2, text),
+        mark: args.mark ?? "",
         version,
         misbehave: misbehave as keyof typeof agentMisbehaviours,
         gate: args.gate ?? null,

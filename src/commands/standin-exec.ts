@@ -59,6 +59,7 @@ export default defineStrictCommand({
       version,
       misbehave: misbehave as keyof typeof execMisbehaviours,
       threadId: Bun.randomUUIDv7(),
+      mark: processEnvironment().PROCTOR_ACCEPT_MARK ?? "",
       write: (text) => void writeWhole(1, text),
       complain: (text) => void writeWhole(2, text),
     });

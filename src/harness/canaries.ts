@@ -11,7 +11,7 @@ import type { Workspace } from "./workspace.ts";
 
 export interface Canary {
   readonly id: string;
-  readonly where: "prompt" | "environment" | "file" | "credential";
+  readonly where: "prompt" | "environment" | "argument" | "file" | "credential";
   readonly text: string;
 }
 

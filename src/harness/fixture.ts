@@ -12,6 +12,7 @@ import { Failure } from "../base/failure.ts";
 import { createPrivateFolder } from "../base/private-files.ts";
 import { runProgram } from "../base/run-program.ts";
 import type { FileIdentity } from "../contract/report.ts";
+import { newCanary } from "./canaries.ts";
 import type { HarnessCode } from "./codes.ts";
 import { harnessLimits } from "./limits.ts";
 import type { Run } from "./run.ts";
@@ -85,7 +86,9 @@ export async function createFixture(run: Run, python: string | null): Promise<Fi
   write(names.fixedTest, tests);
   write(names.implementation, scaffold);
   write(".gitignore", "__pycache__/\n");
-  write("README.md", "# Disposable acceptance fixture\n");
+  const mark = newCanary("fixture-readme", "file");
+  run.canaries.push(mark);
+  write("README.md", `# Disposable acceptance fixture: ${mark.text}\n`);
   if (python === null) for (const [name, text] of Object.entries(boundary)) write(name, text);
   write(`${readFolder}/alpha.txt`, alphaText);
   write(`${readFolder}/beta.txt`, betaText);

@@ -8,7 +8,7 @@ import { Secret } from "../base/secret.ts";
 import type { ReportPhase } from "../contract/report.ts";
 import { faultBreaches } from "../judge/fault-points.ts";
 import { judgeReport, runPassed } from "../judge/verdict.ts";
-import { scanCanaries } from "./canaries.ts";
+import { newCanary, scanCanaries } from "./canaries.ts";
 import { CensusRecord } from "./census-record.ts";
 import { closeRun } from "./cleanup.ts";
 import type { HarnessCode } from "./codes.ts";
@@ -94,6 +94,8 @@ export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readon
   const owners = doors.front === undefined ? [ownId()] : [ownId(), doors.front];
   const live = new LiveFile(options.stateFolder, { runId: Bun.randomUUIDv7(), outputDir: space.root, owners });
   const bootstrap = Secret.random(32);
+  // Words of a real adapter's command line are the operator's own; the stand-in takes one more.
+  const marks = options.adapterScript === undefined ? [newCanary("adapter-argument", "argument")] : [];
   const services: Services = { url: "", port: 0, project: "", server: null, runner: null, model: null, logs: [] };
   return {
     live,
@@ -102,9 +104,9 @@ export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readon
     book,
     space,
     env: childEnvironment(options.environment, space, options.account),
-    plan: planSeats(options, doors.python ?? null),
+    plan: planSeats(options, doors.python ?? null, marks[0]?.text),
     census: new CensusRecord({ live, wholeTree: doors.subreaper === true, litterFolders: [tmpdir(), "/tmp"] }),
-    canaries: [],
+    canaries: marks,
     services,
     fault: options.fault == null ? null : new FaultDriver(options.fault, services),
     facts: { consumer: null, recovery: null, managed: null, audit: null },

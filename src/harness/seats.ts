@@ -54,11 +54,18 @@ export function resolveSeatPaths(options: AcceptOptions): AcceptOptions {
 }
 
 /** The command line of each seat. A stand-in agent holds its turn until the gate opens. */
-export function planSeats(options: AcceptOptions, python: string | null): SeatPlan {
+export function planSeats(options: AcceptOptions, python: string | null, mark?: string): SeatPlan {
   const { binDir, codexPath, adapterScript, nodePath, misbehave } = options;
   // The seed maps no TMPDIR into the agent; what a killed one leaves has to lie inside the run's folder all the same.
   const temp = ["--temp", join(options.outputDir, "private", "tmp")];
-  const held = ["--gate", gatePath(options.outputDir), ...temp, ...(python === null ? [] : ["--python", python])];
+  const marked = mark === undefined ? [] : ["--mark", mark];
+  const held = [
+    "--gate",
+    gatePath(options.outputDir),
+    ...temp,
+    ...marked,
+    ...(python === null ? [] : ["--python", python]),
+  ];
   const bad = (name: string | undefined) => (name === undefined ? [] : ["--misbehave", name]);
   return {
     server:

@@ -12,6 +12,10 @@ import { standinLimits } from "./limits.ts";
 export interface AgentOptions extends Omit<TestRunOptions, "folder"> {
   readonly input: ReadableStream<Uint8Array>;
   readonly write: (text: string) => void;
+  /** Writes text to stderr. */
+  readonly complain: (text: string) => void;
+  /** A text of its command line that the chatty one says. */
+  readonly mark: string;
   readonly version: string;
   readonly misbehave: AgentMisbehaviour;
   /** The file that opens the gate; null: a short fixed pace instead. */
@@ -113,7 +117,7 @@ class Agent {
     const name = this.#name;
     if (name === "config-after-prompt") this.#stray({ model: "standin-other" });
     this.#talk("I will read the fixed tests, then implement clamp.");
-    if (name === "honest-chatty") for (let at = 0; at < 100; at++) this.#talk(`step ${at}`);
+    if (name === "honest-chatty") this.#chat(instruction);
     if (name === "honest-line-separators") this.#talk("one\u2028two\u2029three\u0085four");
     if (name === "honest-odd-frames") {
       this.#update({ sessionUpdate: "available_commands_update", availableCommands: [] });
@@ -174,6 +178,15 @@ class Agent {
     const opened = () => this.#cancelled || (gate !== null && existsSync(gate));
     await holdsWithin(opened, { withinMs: gate === null ? paceMs : standinLimits.gateMs });
     if (this.#name === "honest-slow") await Bun.sleep(1_000);
+  }
+
+  /** Says all it was told, in its messages and on stderr: none of that may come up in what is kept as evidence. */
+  #chat(instruction: string): void {
+    for (let at = 0; at < 100; at++) this.#talk(`step ${at}`);
+    for (const text of [instruction, this.#options.mark]) {
+      this.#talk(text);
+      this.#options.complain(`${text}\n`);
+    }
   }
 
   #retries(): void {

@@ -32,7 +32,7 @@ export const agentMisbehaviours = {
   "prints-secret": "takes the operator's token from the run's folder and says it",
   honest: "honest",
   "honest-slow": "honest: takes a second longer",
-  "honest-chatty": "honest: 100 messages and thoughts",
+  "honest-chatty": "honest: 100 messages, and all that it was told, in messages and on stderr",
   "honest-odd-frames": "honest: legal notifications nobody asked for",
   "honest-line-separators": "honest: U+2028, U+2029 and U+0085 inside texts",
   "honest-recovered-retries": "honest: tells of failed steps it then repeats well",

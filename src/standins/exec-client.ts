@@ -17,6 +17,8 @@ export interface ExecOptions {
   readonly version: string;
   readonly misbehave: ExecMisbehaviour;
   readonly threadId: string;
+  /** A text of its environment that the chatty one says. */
+  readonly mark: string;
   /** Writes text to stdout as it is. */
   readonly write: (text: string) => void;
   /** Writes text to stderr. */
@@ -77,6 +79,15 @@ class ExecTurn {
     return name === "exit-7" ? 7 : 0;
   }
 
+  /** Says all it was told, in messages and on stderr: none of that may come up in what is kept as evidence. */
+  #chat(): void {
+    const { prompt, mark, folder, complain } = this.#options;
+    for (const text of [prompt, mark, readFileSync(`${folder}/README.md`, "utf8")]) {
+      this.#item({ type: "agent_message", text });
+      complain(`${text}\n`);
+    }
+  }
+
   #manyEvents(): void {
     const item = (at: number) => ({ id: `many_${at}`, type: "agent_message", text: `step ${at}` });
     for (let at = 0; at < standinLimits.manyMessages; at++)
@@ -97,6 +108,7 @@ class ExecTurn {
     }
     if (this.#name === "honest-odd-frames") this.#line({ type: "turn.progress", percent: 10 });
     for (const item of preambleOf(this.#name)) this.#item(item);
+    if (this.#name === "honest-chatty") this.#chat();
     if (this.#name === "too-many-events") this.#manyEvents();
     if (this.#name === "no-message") return;
     this.#item({ type: "agent_message", text: "Reading both files in one batch." });

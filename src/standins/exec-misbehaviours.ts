@@ -60,7 +60,7 @@ export const execMisbehaviours = {
   "creates-lifecycle-row": "takes the operator's token from the run's folder and creates an agent identity",
   honest: "honest",
   "honest-slow": "honest: takes a second longer",
-  "honest-chatty": "honest: many messages and thoughts before the answer",
+  "honest-chatty": "honest: many messages and thoughts before the answer, and all that it was told, on stderr too",
   "honest-odd-frames": "honest: legal frames of kinds nobody asked for",
   "honest-line-separators": "honest: U+2028, U+2029 and U+0085 inside texts",
   "honest-split-chunks": "honest: writes its bytes in small pieces",

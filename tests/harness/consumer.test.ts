@@ -270,7 +270,7 @@ for (const [name, code, stream] of turns)
       const fixture = await createFixture(run, null);
       const of = pieces(fixture);
       // Our own read of the README is answered for too: without its receipt the server could not speak for any.
-      const served = { ...fixture.files, "README.md": "# Disposable acceptance fixture\n" };
+      const served = { ...fixture.files, "README.md": readFileSync(join(fixture.folder, "README.md"), "utf8") };
       const receipts = Object.entries(served).map(([path, text]) => ({
         ...{ token_id: "t", tool: "read_files", project: standinProject, path, served_at: 1 },
         text_sha256: sha256Hex(text),

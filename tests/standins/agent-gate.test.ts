@@ -16,6 +16,8 @@ test("runAgent() edits nothing before the gate file exists and ends its turn aft
     writer.write(new TextEncoder().encode(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`));
   const done = runAgent({
     input: input.readable,
+    complain: () => undefined,
+    mark: "",
     write: (text) => void written.push(text),
     version: "0",
     misbehave: "honest",
