@@ -1,9 +1,11 @@
 // `proctor gateway exec`: one program with its own credential, revoked when the program has ended.
-import { codeOf } from "../base/failure.ts";
+import { codeOf, Failure } from "../base/failure.ts";
 import { Secret } from "../base/secret.ts";
 import { currentFolder, processEnvironment } from "../base/self.ts";
+import { exitNumbers } from "./exit-numbers.ts";
 import { clientId, preset, runtimeDir } from "./gateway-words.ts";
 import { tell } from "./result.ts";
+import { sentenceOf } from "./sentences.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
 export default defineStrictCommand({
@@ -21,9 +23,10 @@ export default defineStrictCommand({
   rest: "required",
   async run({ args, rest }) {
     const { askGateway } = await import("../gateway/control.ts");
-    const { runWithCredential } = await import("../gateway/child.ts");
+    const { isVariableName, runWithCredential } = await import("../gateway/child.ts");
     const folder = args["runtime-dir"];
     try {
+      if (!isVariableName(args.env)) throw new Failure("environment_name_invalid");
       const asked = { op: "issue", client_id: args["client-id"], preset: args.preset ?? "interactive" };
       const { bearer, credential } = await askGateway(folder, asked);
       try {
@@ -38,8 +41,9 @@ export default defineStrictCommand({
         await askGateway(folder, { op: "revoke", credential }).catch(() => {}); // the gateway may have stopped meanwhile
       }
     } catch (error) {
-      tell(`proctor gateway exec: ${codeOf(error)}`);
-      return 125;
+      const code = codeOf(error);
+      tell(`proctor gateway exec: ${await sentenceOf(code)} [${code}]`);
+      return exitNumbers.ownFault;
     }
   },
 });

@@ -1,8 +1,8 @@
 // `proctor gateway issue`: the bearer goes into a new private file, or the client gets a socket; nothing is printed.
 import { resolve } from "node:path";
-import { Failure } from "../base/failure.ts";
-import { clientId, handOver, preset, runtimeDir } from "./gateway-words.ts";
+import { clientId, handOver, preset, requireNewFile, runtimeDir } from "./gateway-words.ts";
 import { printResult } from "./result.ts";
+import { UsageError } from "./strict-args.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
 export default defineStrictCommand({
@@ -20,7 +20,9 @@ export default defineStrictCommand({
   },
   async run({ args }) {
     const { askGateway } = await import("../gateway/control.ts");
-    if ((args.output === undefined) === (args.socket === undefined)) throw new Failure("gateway_request_invalid");
+    if ((args.output === undefined) === (args.socket === undefined))
+      throw new UsageError("Give one of --output F and --socket PATH.");
+    if (args.output !== undefined) requireNewFile(args.output);
     const socket = args.socket === undefined ? {} : { socket: resolve(args.socket) };
     const request = { op: "issue", client_id: args["client-id"], preset: args.preset ?? "interactive", ...socket };
     const { bearer, ...shown } = await askGateway(args["runtime-dir"], request);

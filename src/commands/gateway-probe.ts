@@ -2,6 +2,7 @@
 import { Failure } from "../base/failure.ts";
 import { processEnvironment } from "../base/self.ts";
 import { printResult } from "./result.ts";
+import { UsageError } from "./strict-args.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
 export default defineStrictCommand({
@@ -23,7 +24,8 @@ export default defineStrictCommand({
     const { probeOwn } = await import("../gateway/probe-own.ts");
     const { endpoint, only } = args;
     const folder = args["runtime-dir"];
-    if (folder === undefined && endpoint === undefined) throw new Failure("probe_target_invalid");
+    if (folder === undefined && endpoint === undefined)
+      throw new UsageError("Give --runtime-dir D, or an endpoint: ws://127.0.0.1:PORT/ or unix:PATH.");
     const [bearer, revoked] = [bearerIn(args["bearer-env"]), bearerIn(args["revoked-env"])];
     const result =
       folder === undefined

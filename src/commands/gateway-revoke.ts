@@ -1,7 +1,7 @@
 // `proctor gateway revoke`: by client id or credential id; answered when the live channel is closed.
-import { Failure } from "../base/failure.ts";
 import { runtimeDir } from "./gateway-words.ts";
 import { printResult } from "./result.ts";
+import { UsageError } from "./strict-args.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
 export default defineStrictCommand({
@@ -18,7 +18,7 @@ export default defineStrictCommand({
   async run({ args }) {
     const { askGateway } = await import("../gateway/control.ts");
     if ((args["client-id"] === undefined) === (args.credential === undefined))
-      throw new Failure("gateway_request_invalid");
+      throw new UsageError("Give one of --client-id X and --credential ID.");
     const request = { op: "revoke", client_id: args["client-id"], credential: args.credential };
     printResult(await askGateway(args["runtime-dir"], request), { json: true });
     return 0;

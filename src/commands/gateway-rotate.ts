@@ -1,7 +1,7 @@
 // `proctor gateway rotate`: a fresh credential for a client into a private file, or a fresh bootstrap.
-import { Failure } from "../base/failure.ts";
-import { handOver, runtimeDir } from "./gateway-words.ts";
+import { handOver, requireNewFile, runtimeDir } from "./gateway-words.ts";
 import { printResult } from "./result.ts";
+import { UsageError } from "./strict-args.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
 export default defineStrictCommand({
@@ -18,12 +18,17 @@ export default defineStrictCommand({
   },
   async run({ args }) {
     const { askGateway } = await import("../gateway/control.ts");
-    const forClient = args["client-id"] !== undefined && args.output !== undefined;
-    if (forClient === (args.bootstrap === true)) throw new Failure("gateway_request_invalid");
-    const request = forClient ? { op: "rotate", client_id: args["client-id"] } : { op: "rotate_bootstrap" };
+    const { "client-id": client, output } = args;
+    if (args.bootstrap) {
+      if (client !== undefined || output !== undefined)
+        throw new UsageError("--bootstrap goes with neither --client-id nor --output.");
+    } else if (client === undefined) throw new UsageError("Give --client-id X with --output F, or --bootstrap.");
+    else if (output === undefined) throw new UsageError("--client-id needs --output F, the new file for the bearer.");
+    else requireNewFile(output);
+    const request = client === undefined ? { op: "rotate_bootstrap" } : { op: "rotate", client_id: client };
     const { bearer, ...shown } = await askGateway(args["runtime-dir"], request);
     const { credential } = shown;
-    if (forClient) await handOver(args["runtime-dir"], { bearer, credential, output: args.output! });
+    if (output !== undefined) await handOver(args["runtime-dir"], { bearer, credential, output });
     printResult(shown, { json: true });
     return 0;
   },

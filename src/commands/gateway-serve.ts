@@ -1,9 +1,9 @@
 // `proctor gateway serve`: runs the gateway until SIGTERM, SIGINT or `gateway terminate`.
 import { resolve } from "node:path";
 import { pickEnvironment } from "../base/environment.ts";
-import { Failure } from "../base/failure.ts";
 import { currentFolder, processEnvironment } from "../base/self.ts";
 import { printResult } from "./result.ts";
+import { UsageError } from "./strict-args.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
 const childNames = [
@@ -37,10 +37,16 @@ export default defineStrictCommand({
   rest: "optional",
   async run({ args, rest }) {
     const { serveGateway } = await import("../gateway/serve.ts");
-    const { stdioUpstream, webSocketUpstream } = await import("../gateway/upstream.ts");
+    const { stdioUpstream, upstreamUrl, webSocketUpstream } = await import("../gateway/upstream.ts");
     const [command, ...words] = rest;
     const stdio = (args.upstream ?? "stdio") === "stdio";
-    if (stdio !== (command !== undefined)) throw new Failure("upstream_invalid");
+    if (stdio !== (command !== undefined)) {
+      const forms = "--upstream unix:PATH or ws://127.0.0.1:PORT";
+      throw new UsageError(`Give the app-server's command after \`--\`, or ${forms}, not both.`);
+    }
+    if (!stdio) checkUpstream(() => upstreamUrl(args.upstream!));
+    const port = portOf("--port", args.port ?? "0");
+    const forwardedPorts = args["forwarded-port"].map((text) => portOf("--forwarded-port", text));
     const env = pickEnvironment(processEnvironment(), childNames);
     const stopAsked = Promise.withResolvers<void>();
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stopAsked.resolve());
@@ -49,10 +55,10 @@ export default defineStrictCommand({
       upstream: stdio
         ? stdioUpstream({ command: command!, args: words, cwd: currentFolder(), env })
         : webSocketUpstream(args.upstream!),
-      port: portOf(args.port ?? "0"),
+      port,
       ...(args.socket === undefined ? {} : { socketPath: resolve(args.socket) }),
       clientHome: resolve(args["client-home"] ?? currentFolder()),
-      forwardedPorts: args["forwarded-port"].map(portOf),
+      forwardedPorts,
       allowedMethods: args["allow-method"],
       onReady: (addresses) => printResult({ ready: true, addresses }, { json: true }),
       stopAsked: stopAsked.promise,
@@ -61,7 +67,17 @@ export default defineStrictCommand({
   },
 });
 
-function portOf(text: string): number {
-  if (!/^(?:0|[1-9][0-9]{0,4})$/.test(text) || Number(text) > 65535) throw new Failure("endpoint_invalid");
+function checkUpstream(read: () => string): void {
+  try {
+    read();
+  } catch {
+    // The room has one refusal for an address, and that is about this flag.
+    throw new UsageError("--upstream takes stdio, unix:PATH or ws://127.0.0.1:PORT.");
+  }
+}
+
+function portOf(flag: string, text: string): number {
+  if (!/^(?:0|[1-9][0-9]{0,4})$/.test(text) || Number(text) > 65535)
+    throw new UsageError(`${flag} takes a number from 0 to 65535.`);
   return Number(text);
 }

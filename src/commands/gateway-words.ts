@@ -1,5 +1,7 @@
 // What the gateway's words share: their common arguments, and those that are one question to the running gateway.
-import { resolve } from "node:path";
+import { lstatSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { Failure } from "../base/failure.ts";
 import { createPrivateFile } from "../base/private-files.ts";
 import { printResult } from "./result.ts";
 import { defineStrictCommand, type StrictCommand } from "./strict-command.ts";
@@ -36,6 +38,13 @@ export function question(op: string, description: string): StrictCommand {
       return 0;
     },
   });
+}
+
+/** Looked at before a credential is changed: a file that could not be written would cost a client its old one. */
+export function requireNewFile(path: string): void {
+  const whole = resolve(path);
+  if (lstatSync(whole, { throwIfNoEntry: false }) !== undefined) throw new Failure("private_file_exists");
+  if (!lstatSync(dirname(whole), { throwIfNoEntry: false })) throw new Failure("private_file_unwritable");
 }
 
 /** Writes a fresh bearer into a new private file; a credential that could not be handed over is revoked. */

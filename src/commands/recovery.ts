@@ -1,7 +1,10 @@
 // `proctor recovery discover|associate|list|forget`: which folders may read which Session's saved state. The answer,
-// failed or not, is one line of JSON on stdout.
+// failed or not, is one line of JSON on stdout; a failure's sentence and code go to stderr as well.
+import { codeOf } from "../base/failure.ts";
 import { writeWhole } from "../base/output.ts";
 import { currentFolder } from "../base/self.ts";
+import { tell } from "./result.ts";
+import { sentenceOf } from "./sentences.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
 const registry = {
@@ -26,7 +29,8 @@ const discover = defineStrictCommand({
   args: { registry, "project-root": projectRoot },
   async run({ args }) {
     const { discover } = await import("../hooks/recovery.ts");
-    return await answer(() => discover(absolute(args["project-root"]), { registryPath: absolute(args.registry) }));
+    const options = { registryPath: absolute(args.registry) };
+    return await answer("discover", () => discover(absolute(args["project-root"]), options));
   },
 });
 
@@ -59,7 +63,7 @@ const associate = defineStrictCommand({
       entryRoots: args["entry-root"].map(absolute),
       localSession: args["local-session"] ?? "",
     };
-    return await answer(() => associate(wanted, { registryPath: absolute(args.registry) }));
+    return await answer("associate", () => associate(wanted, { registryPath: absolute(args.registry) }));
   },
 });
 
@@ -72,7 +76,7 @@ const list = defineStrictCommand({
   args: { registry },
   async run({ args }) {
     const { listBindings } = await import("../hooks/recovery.ts");
-    return await answer(() => listBindings({ registryPath: absolute(args.registry) }));
+    return await answer("list", () => listBindings({ registryPath: absolute(args.registry) }));
   },
 });
 
@@ -90,7 +94,7 @@ const forget = defineStrictCommand({
   async run({ args }) {
     const { forget } = await import("../hooks/recovery.ts");
     const wanted = { session: args.session, localSession: args["local-session"] };
-    return await answer(() => forget(wanted, { registryPath: absolute(args.registry) }));
+    return await answer("forget", () => forget(wanted, { registryPath: absolute(args.registry) }));
   },
 });
 
@@ -108,17 +112,28 @@ export default defineStrictCommand({
   },
 });
 
-async function answer(work: () => unknown): Promise<number> {
+type Word = "discover" | "associate" | "list" | "forget";
+
+async function answer(word: Word, work: () => unknown): Promise<number> {
   const { plainLine } = await import("../hooks/python-json.ts");
-  const { failureText } = await import("../hooks/recover.ts");
   try {
     const value = (await work()) as Parameters<typeof plainLine>[0];
     writeWhole(1, `${plainLine(value)}\n`);
     return 0;
   } catch (error) {
-    writeWhole(1, `${failureText(error)}\n`);
+    const known = codeOf(error);
+    const reason = known === "internal" ? "read_unconfirmed" : known;
+    const message = await sentenceOf(reason);
+    writeWhole(1, `${await failureLine(word, error, { reason, message })}\n`);
+    tell(`proctor recovery ${word}: ${message} [${reason}]`);
     return 1;
   }
+}
+
+/** An agent's host reads what discover and associate say, so they fail in the hook's own form. */
+async function failureLine(word: Word, error: unknown, told: { reason: string; message: string }): Promise<string> {
+  if (word === "discover" || word === "associate") return (await import("../hooks/recover.ts")).failureText(error);
+  return (await import("../hooks/python-json.ts")).plainLine({ status: "failed", ...told });
 }
 
 function absolute(path: string): string {

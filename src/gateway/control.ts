@@ -7,18 +7,12 @@ import { join } from "node:path";
 import { Failure } from "../base/failure.ts";
 import { isRecord, parseJson } from "../base/json.ts";
 import { Bootstrap } from "./bootstrap.ts";
-import {
-  type BootstrapFile,
-  bootstrapName,
-  checkRuntimeFolder,
-  readBootstrap,
-  rotateBootstrapFile,
-} from "./bootstrap-file.ts";
+import { type BootstrapFile, bootstrapName, readBootstrap, rotateBootstrapFile } from "./bootstrap-file.ts";
 import { type GatewayCode, gatewayCodes } from "./codes.ts";
 import type { Gateway } from "./gateway.ts";
 import { gatewayLimits } from "./limits.ts";
 import type { Preset } from "./permissions.ts";
-import { controlSocketName } from "./runtime-folder.ts";
+import { controlSocketName, requireRuntimeFolder } from "./runtime-folder.ts";
 import { listenUnix } from "./unix-listener.ts";
 
 export interface Operator {
@@ -138,7 +132,7 @@ function bearerOf(credential: ReturnType<Gateway["issue"]>): unknown {
 
 /** One operator request to the gateway running over `folder`. */
 export async function askGateway(folder: string, request: Record<string, unknown>): Promise<Record<string, unknown>> {
-  checkRuntimeFolder(folder);
+  requireRuntimeFolder(folder);
   const name = readdirSync(folder).find((entry) => bootstrapName.test(entry));
   if (name === undefined) throw new Failure<GatewayCode>("gateway_unreachable");
   const bootstrap = readBootstrap(join(folder, name), "");

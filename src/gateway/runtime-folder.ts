@@ -1,6 +1,6 @@
 // One live gateway a runtime folder: a kernel lock says so, and ends with its holder. Under the lock, what a killed
 // gateway left of its own kind is taken away; everything else in the folder is left as it is.
-import { lstatSync, mkdirSync, readdirSync, unlinkSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { Failure } from "../base/failure.ts";
@@ -14,7 +14,7 @@ export const controlSocketName = "control.sock";
 /** Makes the folder where it is missing, checks it and takes it; the result gives it back. */
 export async function claimRuntimeFolder(folder: string): Promise<FileLock> {
   makeFolder(folder);
-  checkRuntimeFolder(folder);
+  requireRuntimeFolder(folder);
   const lock = tryLock(join(folder, "gateway.lock"));
   if (lock === null) throw new Failure<GatewayCode>("gateway_running");
   try {
@@ -25,6 +25,12 @@ export async function claimRuntimeFolder(folder: string): Promise<FileLock> {
     throw error;
   }
   return lock;
+}
+
+/** The folder is there and private; one that is missing is called so. */
+export function requireRuntimeFolder(folder: string): void {
+  if (!existsSync(folder)) throw new Failure<GatewayCode>("runtime_folder_missing");
+  checkRuntimeFolder(folder);
 }
 
 function makeFolder(folder: string): void {

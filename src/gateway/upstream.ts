@@ -28,8 +28,14 @@ export interface StdioUpstream {
   readonly env: Record<string, string>;
 }
 
-/** Starts the program in a group of its own and speaks lines with it; its stderr is dropped. */
+/**
+ * Starts the program in a group of its own and speaks lines with it; its stderr is dropped. The start is the first
+ * client's, so that a program nobody could start is refused here, before anybody is told to come.
+ */
 export function stdioUpstream(program: StdioUpstream): OpenUpstream {
+  const { command, cwd, env } = program;
+  if (Bun.which(command, { PATH: env.PATH ?? "", cwd }) === null)
+    throw new Failure<GatewayCode>("upstream_program_unusable");
   return async (events) => {
     const group = startGroup({ ...program, stdin: "pipe", stdout: "pipe", stderr: "ignore" });
     void pumpLines(group.stdout!, events);

@@ -57,7 +57,8 @@ function readWords(words: readonly string[], flags: typeof observeFlags): Words 
     const word = words[i]!;
     const at = word.indexOf("=");
     const flag = word.startsWith("--") && at > 0 ? word.slice(0, at) : word;
-    if (values.has(flag) || switches.has(flag)) return "A flag is given twice.";
+    // Noted above as one of our own flags: what a host wrote otherwise is never said back.
+    if (values.has(flag) || switches.has(flag)) return `${flag} may be given once only.`;
     if (flags.switches.includes(word)) switches.add(word);
     else if (flags.values.includes(flag)) {
       const value = at > 0 && flag !== word ? word.slice(at + 1) : words[++i];

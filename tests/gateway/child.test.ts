@@ -7,6 +7,7 @@ import { codeOf } from "../../src/base/failure.ts";
 import { Secret } from "../../src/base/secret.ts";
 import { selfCommand } from "../../src/base/self.ts";
 import { runWithCredential } from "../../src/gateway/child.ts";
+import { gatewayCodes } from "../../src/gateway/codes.ts";
 import { askGateway } from "../../src/gateway/control.ts";
 import { serveGateway } from "../../src/gateway/serve.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -107,7 +108,8 @@ test("G038 neither a program that complains nor one that is missing carries the 
 
   expect(complaint).toContain("not-there");
   expect(status).toBeGreaterThan(0);
-  expect([missing.trim(), fault]).toEqual(["proctor gateway exec: child_not_started", 125]);
+  const sentence = `${gatewayCodes.child_not_started} [child_not_started]`;
+  expect([missing.trim(), fault]).toEqual([`proctor gateway exec: ${sentence}`, 125]);
   for (const text of [complaint, missing]) expect(text).not.toMatch(/[0-9a-f]{64}/);
   expect(await askGateway(folder, { op: "list" })).toEqual({ credentials: [] });
   stop.resolve();

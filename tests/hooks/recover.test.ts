@@ -1,6 +1,7 @@
 // Reading saved state: the handoff's checks, the registry, the recovery hook and the operator's associations.
 import { expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from "node:fs";
+import { operatorFileCodes } from "../../src/hooks/codes.ts";
 import { isAcceptance } from "../../src/hooks/handoff-check.ts";
 import type { HookInput } from "../../src/hooks/hook-input.ts";
 import { recover } from "../../src/hooks/recover.ts";
@@ -273,6 +274,37 @@ test("a server that is down fails the recovery and shows nothing stored (O161)",
     "read_unconfirmed",
   ]);
 });
+
+test("recovery on a bad registry gives an operator the sentence and the code, and an agent's host its own form", async () => {
+  await using d = await desk();
+  const registryPath = `${d.path}/registry.json`;
+  writePrivate(registryPath, "[");
+  const words = ["--registry", registryPath];
+  const code = "operator_file_not_json";
+  const message = operatorFileCodes[code];
+
+  const list = await runProctor(["recovery", "list", ...words]);
+  const forgotten = await runProctor(["recovery", "forget", ...words, "--session", "wc_sess_1"]);
+  const found = await runProctor(["recovery", "discover", ...words, "--project-root", d.project]);
+
+  for (const one of [list, forgotten])
+    expect([one.code, JSON.parse(one.stdout)]).toEqual([1, { status: "failed", reason: code, message }]);
+  expect([found.code, Object.keys(JSON.parse(found.stdout))]).toEqual([1, ["systemMessage", "reason"]]);
+  expect(list.stderr).toBe(`proctor recovery list: ${message} [${code}]\n`);
+  expect(found.stderr).toBe(`proctor recovery discover: ${message} [${code}]\n`);
+  expect(readFileSync(registryPath, "utf8")).toBe("[");
+}, 180_000);
+
+test("a hook names its own flag that is given twice, and says nothing back that it does not know", async () => {
+  const twice = await runProctor(["hook", "observe", "--config", "/a", "--config=/b"], { input: "" });
+  const foreign = await runProctor(["hook", "observe", "--secret-word", "--secret-word"], { input: "" });
+
+  expect([twice.code, twice.stderr]).toEqual([
+    64,
+    "proctor hook observe: --config may be given once only. Try `proctor hook observe --help`.\n",
+  ]);
+  expect([foreign.code, foreign.stderr.includes("secret")]).toEqual([64, false]);
+}, 120_000);
 
 test("discover writes nothing, associate once, list and forget (O142, O143, O144, O145)", async () => {
   await using d = await desk();
