@@ -1,4 +1,4 @@
-// `proctor server token revoke ID`: counts from the running server's next request on.
+// `proctor server token revoke ID`: counts from the running server's next request on; a Runner's socket is closed within a second.
 import { systemClock } from "../base/clock.ts";
 import { currentFolder, processEnvironment } from "../base/self.ts";
 import { exitNumbers } from "./exit-numbers.ts";

@@ -119,6 +119,7 @@ export async function revokeTokenRoute(body: unknown, context: ToolContext): Pro
   const mine = known !== undefined && (context.principal.admin || known.username === context.principal.username);
   if (!mine) return refusal(404, "token not found");
   await context.store.write((db) => revokeToken(db, tokenId, nowSeconds(context)));
+  await context.runners.tokensChanged();
   return json(200, { success: true, token_id: tokenId, revoked: true });
 }
 

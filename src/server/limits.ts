@@ -25,6 +25,8 @@ export const serverLimits = {
   /** How long a commit waits for more writers at most. */
   maxCommitWaitMs: 5,
   maxMcpSessionIdBytes: 256,
+  /** How often the tokens behind open Runner sockets are looked at; another process may have ended one. */
+  tokenLookMs: 1_000,
 
   maxUsers: 4096,
   maxTokens: 16_384,

@@ -6,6 +6,7 @@ export function noRunners(): RunnerLink {
     runners: () => [],
     runner: () => null,
     request: async () => ({ outcome: "offline" }),
+    tokensChanged: async () => undefined,
     socketData: () => null,
     websocket: {
       open: (socket) => socket.close(1013, "no runners here"),

@@ -1,5 +1,6 @@
 // The server's end of the runner link: who is registered, and questions with one answer each. A result from another
-// connection than the one asked is dropped; a second process under a name that is online is refused.
+// connection than the one asked is dropped; a second process under a name that is online is refused. A socket ends with
+// the token that opened it.
 
 import { toHex } from "../base/bytes.ts";
 import type { Clock } from "../base/clock.ts";
@@ -7,10 +8,13 @@ import { isRecord, parseJson } from "../base/json.ts";
 import type { RandomBytes } from "../base/random.ts";
 import { runtimeProjectId } from "../contract/ids.ts";
 import { linkLimits, Register, Result } from "../contract/runner-link.ts";
+import { serverLimits } from "./limits.ts";
 import type { ServerLog } from "./log.ts";
 import type { Principal } from "./principal.ts";
 import type { ConnectedRunner, RunnerAnswer, RunnerLink, RunnerRequest } from "./runner-registry.ts";
 import { liveRunsOf } from "./runs.ts";
+import type { Database, Store } from "./store.ts";
+import { tokenStands } from "./tokens.ts";
 
 type Socket = Bun.ServerWebSocket<unknown>;
 
@@ -24,6 +28,7 @@ interface Connection {
 }
 
 export interface RunnerLinkParts {
+  readonly store: Store;
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly log: ServerLog;
@@ -38,6 +43,7 @@ class LiveLink implements RunnerLink {
   readonly #online = new Map<string, Connection>();
   readonly #lastInstance = new Map<string, string>();
   readonly #all = new Set<Connection>();
+  #look: ReturnType<typeof setInterval> | null = null;
 
   constructor(parts: RunnerLinkParts) {
     this.#parts = parts;
@@ -96,6 +102,7 @@ class LiveLink implements RunnerLink {
       const connection = socket.data as Connection;
       connection.socket = socket;
       this.#all.add(connection);
+      this.#look ??= setInterval(() => void this.tokensChanged(), serverLimits.tokenLookMs);
       connection.registerTimer = setTimeout(() => {
         refuse(socket, "expected_register");
       }, linkLimits.registerWithinMs);
@@ -115,8 +122,26 @@ class LiveLink implements RunnerLink {
     }
   }
 
+  async tokensChanged(): Promise<void> {
+    const nowSeconds = Math.floor(this.#parts.clock.wallMs() / 1000);
+    const hasEnded = (db: Database) => (one: Connection) => !tokenStands(db, one.principal.tokenId, nowSeconds);
+    let ended: Connection[] = [];
+    try {
+      ended = await this.#parts.store.read((db) => [...this.#all].filter(hasEnded(db)));
+    } catch {
+      // A store that cannot be read says nothing about a token; the next look may.
+    }
+    for (const connection of ended) {
+      if (!this.#all.has(connection)) continue;
+      if (connection.socket !== null) refuse(connection.socket, "token_ended");
+      this.#gone(connection);
+      this.#parts.log.note("runner_token_ended");
+    }
+  }
+
   #take(socket: Socket, message: Record<string, unknown>): void {
     const connection = socket.data as Connection;
+    if (!this.#all.has(connection)) return; // Already gone for us; what it still sends counts for nothing.
     connection.lastSeenMs = this.#parts.clock.wallMs();
     if (connection.runner === null) {
       if (message.type === "register") this.#register(connection, message);
@@ -164,6 +189,10 @@ class LiveLink implements RunnerLink {
 
   #gone(connection: Connection): void {
     this.#all.delete(connection);
+    if (this.#all.size === 0 && this.#look !== null) {
+      clearInterval(this.#look);
+      this.#look = null;
+    }
     if (connection.registerTimer !== null) clearTimeout(connection.registerTimer);
     const id = connection.runner?.clientId;
     if (id !== undefined && this.#online.get(id) === connection) this.#online.delete(id);

@@ -55,6 +55,8 @@ export interface RunnerRegistry {
   runners(): readonly ConnectedRunner[];
   runner(clientId: string): ConnectedRunner | null;
   request(clientId: string, request: RunnerRequest): Promise<RunnerAnswer>;
+  /** Closes the sockets whose token was revoked or has expired; done when they are offline. */
+  tokensChanged(): Promise<void>;
 }
 
 /** True when this caller may know that the Runner exists. */

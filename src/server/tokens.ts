@@ -111,6 +111,18 @@ export function principalOf(
   };
 }
 
+/** Whether what was opened with this token may stay open: the same rule as for a new request. */
+export function tokenStands(db: Database, tokenId: string, nowSeconds: number): boolean {
+  return (
+    db
+      .query<{ one: number }, [string, number]>(
+        `SELECT 1 AS one FROM tokens t JOIN users u ON u.user_id = t.user_id
+         WHERE t.token_id = ? AND t.revoked_at IS NULL AND u.disabled_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > ?)`,
+      )
+      .get(tokenId, nowSeconds) !== null
+  );
+}
+
 export interface TokenFacts {
   readonly token_id: string;
   readonly token_prefix: string;
