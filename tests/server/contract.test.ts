@@ -1,4 +1,5 @@
-// The behaviour checks of the contract's §10 that need no Runner, against a server process of its own.
+// The behaviour checks of the contract's §10 that need no Runner at work, against processes of their own: starting one may
+// take a minute on a loaded machine.
 import { expect, test } from "bun:test";
 import { ControlPair } from "../support/control-pair.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -46,7 +47,7 @@ test(
       for (const key of ["attempt", "attempt_fence", "attempt_ref"])
         expect(startedAgain.output[key]).toEqual(started.output[key]);
     }),
-  60_000,
+  180_000,
 );
 
 test(
@@ -75,7 +76,7 @@ test(
       const untouched = (await call(ann, "read_agent_task", { task_id: other })).output.task.summary;
       expect(untouched.latest_attempt).toBeNull();
     }),
-  60_000,
+  180_000,
 );
 
 test(
@@ -103,7 +104,7 @@ test(
         "missing required scope: coding_agent:run",
       );
     }),
-  60_000,
+  180_000,
 );
 
 test("§10.15 a report replays with its first time, conflicts, fills a Session at 256, and needs the open Session's own project", async () => {
@@ -137,4 +138,4 @@ test("§10.15 a report replays with its first time, conflicts, fills a Session a
   expect(full.output.error_kind).toBe("external_observation_capacity");
   expect(elsewhere.output.error_kind).toBe("session_project_mismatch");
   expect(closed.output.error_kind).toBe("session_closed");
-}, 60_000);
+}, 180_000);
