@@ -5,6 +5,7 @@ import { type BoundedBytes, readBounded } from "./bounded-read.ts";
 import type { ProcessId } from "./census.ts";
 import { codeOf } from "./failure.ts";
 import { type ProcessGroup, startGroup } from "./process-group.ts";
+import { startNoted } from "./start-gate.ts";
 
 export interface RunProgramOptions {
   readonly command: string;
@@ -15,8 +16,8 @@ export interface RunProgramOptions {
   readonly timeoutMs: number;
   /** For stdout and stderr each. */
   readonly maxOutputBytes: number;
-  /** Told as soon as there is a process, for whoever keeps a list of what he started. */
-  readonly onStarted?: (id: ProcessId) => void;
+  /** For whoever keeps a list of what he started: the program, an absolute path, begins once this came back. */
+  readonly note?: (id: ProcessId) => void;
 }
 
 export interface RunProgramResult {
@@ -37,17 +38,17 @@ const nothing = new Uint8Array(0);
 
 /** Never throws for what the program does; the caller weighs the result. */
 export async function runProgram(options: RunProgramOptions): Promise<RunProgramResult> {
-  let group: ProcessGroup;
+  let started: ProcessGroup;
   try {
     const stdin = options.stdin === undefined ? "ignore" : "pipe";
-    group = startGroup({ ...options, stdin, stdout: "pipe", stderr: "pipe" });
+    const group = { ...options, stdin, stdout: "pipe", stderr: "pipe" } as const;
+    started = options.note === undefined ? startGroup(group) : startNoted(group, options.note);
   } catch (error) {
     if (codeOf(error) !== "program_not_started") throw error;
     const ended = { code: null, signal: null, stdout: nothing, stderr: nothing };
     return { ...ended, timedOut: false, overflow: false, started: false };
   }
-  options.onStarted?.(group.id);
-  return await finish(group, options);
+  return await finish(started, options);
 }
 
 async function finish(group: ProcessGroup, options: RunProgramOptions): Promise<RunProgramResult> {

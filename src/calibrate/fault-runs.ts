@@ -84,7 +84,7 @@ async function runOne(fault: Fault, time: number, options: FaultRunOptions): Pro
     env: options.environment,
     timeoutMs: calibrateLimits.subjectMs,
     maxOutputBytes: calibrateLimits.outputBytes,
-    ...(options.onStarted === undefined ? {} : { onStarted: options.onStarted }),
+    ...(options.onStarted === undefined ? {} : { note: options.onStarted }),
   });
   const report = readReport(join(output, "report.json"));
   const seen = report?.phase === "closed" ? report.fault : undefined;

@@ -127,7 +127,7 @@ async function runSubject(
     env: options.environment,
     timeoutMs: calibrateLimits.subjectMs,
     maxOutputBytes: calibrateLimits.outputBytes,
-    ...(options.onStarted === undefined ? {} : { onStarted: options.onStarted }),
+    ...(options.onStarted === undefined ? {} : { note: options.onStarted }),
   });
   const weighed = weigh(subject, readReport(join(output, "report.json")));
   if (weighed.hit) rmSync(folder, { recursive: true, force: true });

@@ -9,6 +9,7 @@ export const commandTable: Readonly<Record<string, Loader>> = {
   relay: () => import("./relay.ts"),
   audit: () => import("./audit.ts"),
   "exec-child": () => import("./exec-child.ts"),
+  "exec-noted": () => import("./exec-noted.ts"),
   hook: () => import("./hook.ts"),
   handoff: () => import("./handoff.ts"),
   recovery: () => import("./recovery.ts"),

@@ -45,10 +45,12 @@ export class CensusRecord {
   /** Notes all that descends from this process now. */
   look(): void {
     const before = new Set(this.#before.map(keyOf));
-    const fresh = descendantsOf([process.pid]).filter(
-      (row) => row.state !== "Z" && !before.has(keyOf(factOf(row, ""))) && !this.#started.has(keyOf(factOf(row, ""))),
+    const living = descendantsOf([process.pid]).filter(
+      (row) => row.state !== "Z" && !before.has(keyOf(factOf(row, ""))),
     );
-    for (const row of fresh) this.#add(factOf(row, this.#roles.get(row.pid) ?? "descendant"));
+    const fresh = living.filter((row) => !this.#started.has(keyOf(factOf(row, ""))));
+    // Known ones too: what was noted before it became its program has that program's name by now.
+    for (const row of living) this.#add(factOf(row, this.#roles.get(row.pid) ?? "descendant"));
     if (fresh.length > 0) this.#options.live?.note(fresh);
   }
 

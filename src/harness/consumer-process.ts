@@ -6,7 +6,8 @@ import { Failure } from "../base/failure.ts";
 import { isRecord, parseJson } from "../base/json.ts";
 import { LineSplitter } from "../base/lines.ts";
 import { openPrivateLog, readPrivateFile } from "../base/private-files.ts";
-import { type ProcessGroup, startGroup } from "../base/process-group.ts";
+import type { ProcessGroup } from "../base/process-group.ts";
+import { startNoted } from "../base/start-gate.ts";
 import type { ConsumerFacts } from "../contract/report.ts";
 import type { HarnessCode } from "./codes.ts";
 import { harnessLimits } from "./limits.ts";
@@ -85,17 +86,10 @@ export function diagnosticsOf(counter: DiagnosticCounter): Record<string, unknow
 function start(run: Run, { command, args, env }: ConsumerCommand, output: number): ProcessGroup {
   try {
     if (run.closing) throw new Failure<HarnessCode>("harness_interrupted");
-    const group = startGroup({
-      command,
-      args,
-      cwd: run.space.project,
-      env,
-      stdin: "pipe",
-      stdout: output,
-      stderr: "pipe",
-    });
-    run.census.note(group.id, "consumer");
-    return group;
+    const cwd = run.space.project;
+    return startNoted({ command, args, cwd, env, stdin: "pipe", stdout: output, stderr: "pipe" }, (id) =>
+      run.census.note(id, "consumer"),
+    );
   } catch (error) {
     throw new Failure<HarnessCode>("harness_process_start_failed", { cause: error });
   } finally {

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { holdsWithin } from "../base/clock.ts";
 import { Failure } from "../base/failure.ts";
 import { createPrivateFile, readPrivateFile } from "../base/private-files.ts";
-import { type ProcessGroup, startGroup } from "../base/process-group.ts";
+import type { ProcessGroup } from "../base/process-group.ts";
 import { selfCommand } from "../base/self.ts";
+import { startNoted } from "../base/start-gate.ts";
 import { acceptanceEffort, acceptanceModel, type Seat } from "../contract/report.ts";
 import type { HarnessCode } from "./codes.ts";
 import { harnessLimits } from "./limits.ts";
@@ -33,7 +34,6 @@ export async function startModel(run: Run, language: "python" | "typescript"): P
   const portFile = join(run.space.private, "model-port");
   const files = ["--port-file", portFile, "--gate", gatePath(run.space.root)];
   const group = startProgram(run, ["standin", "model", "--scenario", `acceptance-${language}`, ...files]);
-  run.census.note(group.id, "model");
   run.services.model = { baseUrl: "", group };
   let port: string | null = null;
   await holdsWithin(
@@ -110,7 +110,7 @@ function provider(baseUrl: string): ReadonlyArray<readonly [string, string | num
 function startProgram(run: Run, words: readonly string[]): ProcessGroup {
   const { command, args } = selfCommand(words);
   try {
-    return startGroup({ command, args, cwd: run.space.root, env: run.env });
+    return startNoted({ command, args, cwd: run.space.root, env: run.env }, (id) => run.census.note(id, "model"));
   } catch (error) {
     throw new Failure<HarnessCode>("harness_process_start_failed", { cause: error });
   }

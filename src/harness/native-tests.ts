@@ -74,7 +74,7 @@ async function result(run: Run, test: TestCommand): Promise<TestResult> {
     env,
     timeoutMs: run.limits.testRunMs,
     maxOutputBytes: limit,
-    onStarted: (id) => run.census.note(id, "tests"),
+    note: (id) => run.census.note(id, "tests"),
   });
   if (!ended.started) throw new Failure<HarnessCode>("harness_process_start_failed");
   const bytes = concatBytes([ended.stdout, ended.stderr]);

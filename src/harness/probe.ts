@@ -87,5 +87,5 @@ async function output(
   program: { command: string; args: string[]; cwd: string; env: Record<string, string> },
 ): Promise<Uint8Array> {
   const limits = { timeoutMs: run.limits.testRunMs, maxOutputBytes: harnessLimits.testOutputBytes };
-  return (await runProgram({ ...program, ...limits })).stdout;
+  return (await runProgram({ ...program, ...limits, note: (id) => run.census.note(id, "tests") })).stdout;
 }

@@ -5,7 +5,8 @@ import { listeningPorts } from "../base/census.ts";
 import { codeOf, Failure } from "../base/failure.ts";
 import { isRecord } from "../base/json.ts";
 import { openPrivateLog } from "../base/private-files.ts";
-import { type ProcessGroup, startGroup } from "../base/process-group.ts";
+import type { ProcessGroup } from "../base/process-group.ts";
+import { startNoted } from "../base/start-gate.ts";
 import type { HarnessCode } from "./codes.ts";
 import { harnessLimits } from "./limits.ts";
 import { isTransportFault, Operator } from "./operator.ts";
@@ -26,17 +27,19 @@ export function launch(
   try {
     const { program, args, env } = options;
     const pause = run.fault?.arm(name) ?? null;
-    const group = startGroup({
-      command: program.command,
-      args: [...program.args, ...args],
-      cwd: run.space.root,
-      env: { ...env, ...pause },
-      ...(pause === null ? {} : { extra: ["pipe"] }),
-      stdin: "ignore",
-      stdout: log,
-      stderr: log,
-    });
-    run.census.note(group.id, name);
+    const group = startNoted(
+      {
+        command: program.command,
+        args: [...program.args, ...args],
+        cwd: run.space.root,
+        env: { ...env, ...pause },
+        ...(pause === null ? {} : { extra: ["pipe"] }),
+        stdin: "ignore",
+        stdout: log,
+        stderr: log,
+      },
+      (id) => run.census.note(id, name),
+    );
     const control = group.extraPipes?.[0];
     if (control !== undefined) run.fault?.watch(control);
     return group;

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { descendantsOf, isAlive, type ProcessId, signalExactly } from "../../src/base/census.ts";
+import { descendantsOf, isAlive, listProcesses, type ProcessId, signalExactly } from "../../src/base/census.ts";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { proctorBinary } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -69,6 +69,23 @@ function recorded(folder: string): ProcessId[] {
     .map((id: { pid: number; start_ticks: number }) => ({ pid: id.pid, startTicks: id.start_ticks }));
 }
 
+/** Every process that runs with a folder of this test in its environment, recorded or not; only looked at. */
+function processesIn(folder: string): number[] {
+  return listProcesses()
+    .filter((row) => {
+      try {
+        return readFileSync(`/proc/${row.pid}/environ`, "latin1").includes(folder);
+      } catch {
+        return false; // ended meanwhile, or another user's
+      }
+    })
+    .map((row) => row.pid);
+}
+
+function nothingRuns(folder: string): Promise<boolean> {
+  return holdsWithin(() => processesIn(folder).length === 0, soon);
+}
+
 function workerOf(front: number): number {
   return descendantsOf([front]).find((row) => row.ppid === front)?.pid ?? 0;
 }
@@ -105,6 +122,7 @@ for (const stage of ["preflight", "fixtures", "provision", "consumer", "closed"]
       if (stage !== "closed") expect(found).toBe(true);
       if (stage === "consumer") expect(ids.length).toBeGreaterThanOrEqual(3);
       expect(ids.filter(isAlive)).toEqual([]);
+      expect(await nothingRuns(dir.path)).toBe(true);
       expect(liveFiles(dir.path)).toEqual([]);
     },
     waitMs,
@@ -130,6 +148,7 @@ test.if(process.platform === "linux")(
     expect(said.stderr).toContain("Observe or reconcile exactly this execution before any replacement");
     expect(left.state).toBe("running");
     expect(ids.filter(isAlive)).toEqual([]);
+    expect(await nothingRuns(dir.path)).toBe(true);
     expect(liveFiles(dir.path)).toEqual([]);
   },
   waitMs,
@@ -147,6 +166,7 @@ test.if(process.platform === "linux")(
     expect(said.stderr).toMatch(/proctor calibrate: run [0-9a-f-]{36} lost its owner; processes ended: [1-9]\d*\.\n/);
     expect([JSON.parse(said.stdout).misses, said.code]).toEqual([0, 0]);
     expect(ids.filter(isAlive)).toEqual([]);
+    expect(await nothingRuns(dir.path)).toBe(true);
     expect(liveFiles(dir.path)).toEqual([]);
     expect(readdirSync(join(dir.path, "tmp"))).toEqual([]);
   },
@@ -175,6 +195,7 @@ test.if(process.platform === "linux")(
     );
     expect(said.stderr).toContain("before any replacement");
     expect(ids.filter(isAlive)).toEqual([]);
+    expect(await nothingRuns(dir.path)).toBe(true);
   },
   waitMs,
 );

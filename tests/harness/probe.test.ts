@@ -10,7 +10,8 @@ async function probed(source: string): Promise<{ cases: number; right: number }>
   await using dir = await tempFolder();
   await Bun.write(join(dir.path, "clamp.ts"), source);
   const fixture = { folder: dir.path, implementation: "clamp.ts", python: null } as unknown as Fixture;
-  const run = { space: { temp: dir.path }, env: { PATH: "/usr/bin:/bin" }, limits: { testRunMs: 30_000 } };
+  const census = { note: () => undefined };
+  const run = { census, space: { temp: dir.path }, env: { PATH: "/usr/bin:/bin" }, limits: { testRunMs: 30_000 } };
   return await probeImplementation(run as unknown as Run, fixture);
 }
 
