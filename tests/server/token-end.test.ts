@@ -34,7 +34,7 @@ test("a socket is closed before its revocation is answered, and once its token h
   const told = { code: 1008, last: { type: "error", code: "token_ended", message: "token_ended" } };
   expect([answer.status, ...afterRevoke]).toEqual([200, told, true, true]);
   expect(afterExpiry).toEqual([told, true]);
-}, 60_000);
+}, 120_000);
 
 interface OpenRunner {
   readonly socket: WebSocket;
@@ -95,4 +95,4 @@ test("a token revoked by the operator cuts a Runner at work: it cannot come back
   expect(refused.output).toMatchObject({ error_kind: unavailable, state_changed: false });
   expect(end).toMatchObject({ state: "lost", execution_state: "outcome_unknown" });
   expect(pair.prompts()).toBe(1);
-}, 180_000);
+}, 300_000);
