@@ -22,6 +22,13 @@ export function selfCommand(args: readonly string[]): { readonly command: string
   return { command: process.execPath, args: [main, ...args] };
 }
 
+/** The arguments when this command line would start this very program again, or null. */
+export function ownArguments(command: string, args: readonly string[]): readonly string[] | null {
+  const self = selfCommand([]);
+  const own = command === self.command && self.args.every((word, at) => word === args[at]);
+  return own ? args.slice(self.args.length) : null;
+}
+
 /** The user's home as the environment names it; it must be absolute. */
 export function homeFolder(environment: Environment = processEnvironment()): string {
   const home = process.platform === "win32" ? environment.USERPROFILE : environment.HOME;

@@ -15,6 +15,7 @@ export function startNoted(options: GroupOptions, note: (id: ProcessId) => void)
   } catch (cause) {
     throw new Failure("program_not_started", { cause });
   }
+  if (process.platform === "win32") return notedAfterwards(options, note); // no process becomes another one there
   const { BUN_BE_BUN: asBun, ...env } = options.env;
   const gate = [String(3 + extra.length), ...(asBun === "1" ? ["--bun"] : [])];
   const self = selfCommand(["exec-noted", ...gate, "--", options.command, ...options.args]);
@@ -28,6 +29,12 @@ export function startNoted(options: GroupOptions, note: (id: ProcessId) => void)
     closeSync(opener);
   }
   return { ...group, extraPipes: group.extraPipes?.slice(0, -1) ?? [] };
+}
+
+function notedAfterwards(options: GroupOptions, note: (id: ProcessId) => void): ProcessGroup {
+  const group = startGroup(options);
+  note(group.id);
+  return group;
 }
 
 /** Behind the gate: true once it was opened, false when it is gone or was never there. */

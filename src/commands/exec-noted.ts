@@ -1,4 +1,5 @@
 // Hidden: becomes the program it is given once its starter has noted it; a starter that is gone means: never.
+import { ownArguments } from "../base/self.ts";
 import { defineStrictCommand } from "./strict-command.ts";
 
 export default defineStrictCommand({
@@ -15,9 +16,13 @@ export default defineStrictCommand({
   rest: "required",
   async run({ args, rest }) {
     const { passGate } = await import("../base/start-gate.ts");
-    const { execProgram } = await import("../base/exec-program.ts");
+    if (!(await passGate(args.gate))) return 127;
     const [program = "", ...words] = rest;
-    if (await passGate(args.gate)) execProgram(program, words, { asBun: args.bun });
+    const own = args.bun === true ? null : ownArguments(program, words);
+    // Already here: becoming ourselves would only be a second start.
+    if (own !== null) return await (await import("./front-door.ts")).frontDoor(own);
+    const { execProgram } = await import("../base/exec-program.ts");
+    execProgram(program, words, { asBun: args.bun });
     return 127;
   },
 });

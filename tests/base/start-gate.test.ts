@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive, type ProcessId } from "../../src/base/census.ts";
 import { holdsWithin } from "../../src/base/clock.ts";
+import { ownArguments, selfCommand } from "../../src/base/self.ts";
 import { passGate, startNoted } from "../../src/base/start-gate.ts";
 import { proctorBinary, projectRoot } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -52,6 +53,13 @@ test("startNoted() has the program act as Bun, and nothing before it", async () 
 
   expect((await group.exited).code).toBe(0);
   expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ ...env, BUN_BE_BUN: "1" });
+});
+
+test.if(process.platform === "linux")("startNoted() hands this very program its own words", async () => {
+  const group = startNoted({ ...selfCommand(["version"]), cwd: "/", env, stdout: "pipe" }, () => undefined);
+
+  expect(await new Response(group.stdout).text()).toContain("\"version\"");
+  expect((await group.exited).code).toBe(0);
 });
 
 test("startNoted() never begins the program when the note fails", async () => {
@@ -105,4 +113,12 @@ test("startNoted() refuses a program that cannot be executed before anything is 
 
 test("passGate() takes no number that is not an inherited channel", async () => {
   for (const word of ["0", "2", "10", "3x", "", "9"]) expect(await passGate(word)).toBe(false);
+});
+
+test("ownArguments() knows the words that start this very program, and no other", () => {
+  const { command, args } = selfCommand(["server", "--version"]);
+
+  expect(ownArguments(command, args)).toEqual(["server", "--version"]);
+  expect(ownArguments(command, ["elsewhere.ts", "server"])).toBeNull();
+  expect(ownArguments("/usr/bin/touch", args)).toBeNull();
 });
