@@ -58,7 +58,7 @@ test("startNoted() has the program act as Bun, and nothing before it", async () 
 test.if(process.platform === "linux")("startNoted() hands this very program its own words", async () => {
   const group = startNoted({ ...selfCommand(["version"]), cwd: "/", env, stdout: "pipe" }, () => undefined);
 
-  expect(await new Response(group.stdout).text()).toContain("\"version\"");
+  expect(await new Response(group.stdout).text()).toContain('"version"');
   expect((await group.exited).code).toBe(0);
 });
 
