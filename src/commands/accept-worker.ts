@@ -48,7 +48,9 @@ export default defineStrictCommand({
       watch?.end("failed");
       const failure = failureOf(error);
       if (failure === "harness_front_gone") await endOwnChildren();
-      tell(`proctor accept: ${await sentenceOf(codeOf(error))} [${failure}]`);
+      // A full disk has a sentence of its own, whatever could not be written for it.
+      const code = failure === "harness_evidence_unwritable" ? failure : codeOf(error);
+      tell(`proctor accept: ${await sentenceOf(code)} [${failure}]`);
       // The signal handlers and the front's pipe would hold this process for good, so it ends whatever stdout takes.
       try {
         if (failure !== "output_unwritable") printResult({ state: "failed", failure }, { json: true });

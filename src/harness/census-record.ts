@@ -51,7 +51,7 @@ export class CensusRecord {
     const fresh = living.filter((row) => !this.#started.has(keyOf(factOf(row, ""))));
     // Known ones too: what was noted before it became its program has that program's name by now.
     for (const row of living) this.#add(factOf(row, this.#roles.get(row.pid) ?? "descendant"));
-    if (fresh.length > 0) this.#options.live?.note(fresh);
+    if (fresh.length > 0) this.#tryNote(fresh);
   }
 
   /** Everything started that is still there. */
@@ -74,6 +74,14 @@ export class CensusRecord {
       listening_ports: living.flatMap((id) => listeningPorts(id.pid)).slice(0, 100),
       litter: this.#litter.collect(),
     };
+  }
+
+  #tryNote(fresh: readonly ProcessId[]): void {
+    try {
+      this.#options.live?.note(fresh);
+    } catch {
+      // No room for it: what these descend from is noted, so they are found all the same; the next note has them too.
+    }
   }
 
   #add(fact: ProcessFact): void {

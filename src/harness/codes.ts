@@ -37,6 +37,8 @@ export const harnessCodes = {
   service_not_ready: "The services did not become ready in time.",
   listener_not_ours: "Somebody else listens on the server's port.",
   consumer_group_must_be_independent: "The consumer's group was our own, so it was not stopped.",
+  harness_evidence_unwritable:
+    "The run's evidence could not be written: make room on its disk, or name a folder elsewhere, and run it again.",
   harness_interrupted: "The run was interrupted by a signal.",
   harness_worker_gone: "The run's own process ended before its report was finished.",
   harness_front_gone: "The process that started the run is gone.",

@@ -3,7 +3,7 @@
 
 import { tmpdir } from "node:os";
 import type { ProcessId } from "../base/census.ts";
-import { codeOf, Failure } from "../base/failure.ts";
+import { Failure } from "../base/failure.ts";
 import { Secret } from "../base/secret.ts";
 import type { ReportPhase } from "../contract/report.ts";
 import { faultBreaches } from "../judge/fault-points.ts";
@@ -20,11 +20,14 @@ import { endProcesses, LiveFile, ownId } from "./live-file.ts";
 import { managedStage } from "./managed.ts";
 import { manifestOf } from "./manifest.ts";
 import { startModel } from "./model-seat.ts";
+import { failureIn, failureOf } from "./out-of-room.ts";
 import { provision } from "./provision.ts";
 import { type Fields, ReportBook } from "./report-book.ts";
 import type { AcceptOptions, Run, RunStage, Services } from "./run.ts";
 import { describeSeats, executableDigest, planSeats, resolveSeatPaths } from "./seats.ts";
 import { childEnvironment, createOutputFolder, createWorkspace } from "./workspace.ts";
+
+export { failureOf } from "./out-of-room.ts";
 
 export interface RunDoors {
   /** Shorter waits, for calibration. */
@@ -39,6 +42,8 @@ export interface RunDoors {
   readonly python?: string | null;
   /** Aborts with the code the run has to end with. */
   readonly stop?: AbortSignal;
+  /** How the report gets on disk. */
+  readonly write?: (path: string, value: unknown) => void;
 }
 
 /** Refusals of the command line that need no folder, in the seed's order. */
@@ -71,8 +76,8 @@ export async function runAcceptance(given: AcceptOptions, doors: RunDoors = {}):
       await stages(run, python);
     } catch (error) {
       run.book.report["state"] = "failed";
-      run.book.report["failure"] = failureOf(error);
-      run.book.checkpoint("failed");
+      run.book.report["failure"] = failureIn(root, error);
+      run.book.tryCheckpoint("failed");
     }
     await finish(run);
     return run.book.report;
@@ -90,9 +95,10 @@ export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readon
     sourceHead: options.program.commit,
     scriptSha256: options.program.sha256 ?? executableDigest(),
     ...(doors.onPhase === undefined ? {} : { onPhase: doors.onPhase }),
+    ...(doors.write === undefined ? {} : { write: doors.write }),
   });
   const owners = doors.front === undefined ? [ownId()] : [ownId(), doors.front];
-  const live = new LiveFile(options.stateFolder, { runId: Bun.randomUUIDv7(), outputDir: space.root, owners });
+  const live = openLive(book, options.stateFolder, { runId: Bun.randomUUIDv7(), outputDir: space.root, owners });
   const bootstrap = Secret.random(32);
   // Words of a real adapter's command line are the operator's own; the stand-in takes one more.
   const marks = options.adapterScript === undefined ? [newCanary("adapter-argument", "argument")] : [];
@@ -122,6 +128,17 @@ export function openRun(options: AcceptOptions, doors: RunDoors): Run & { readon
   };
 }
 
+/** Without a live file nothing may be started; the report, which is there already, has to say so. */
+function openLive(book: ReportBook, stateFolder: string, options: ConstructorParameters<typeof LiveFile>[1]): LiveFile {
+  try {
+    return new LiveFile(stateFolder, options);
+  } catch (error) {
+    Object.assign(book.report, { state: "failed", failure: failureOf(error) });
+    if (!book.tryCheckpoint("failed")) book.markFailed(failureOf(error));
+    throw error;
+  }
+}
+
 async function stages(run: Run, python: string | null): Promise<void> {
   const { book } = run;
   const { seats, ...parts } = await Promise.race([describeSeats(run.options, run.env), run.stopped]);
@@ -146,8 +163,8 @@ async function stages(run: Run, python: string | null): Promise<void> {
     try {
       await Promise.race([stage(run, fixture), run.stopped]);
     } catch (error) {
-      const code = failureOf(error);
-      if (code === "harness_interrupted" || code === "harness_front_gone") throw error;
+      const code = failureIn(run.space.root, error);
+      if (endsTheRun.includes(code)) throw error;
       book[name]["failure"] = code;
       book.checkpoint(`${name}_failed`);
       if (run.options.failFast === true) return;
@@ -155,7 +172,20 @@ async function stages(run: Run, python: string | null): Promise<void> {
   }
 }
 
+/** After these no further stage is begun. */
+const endsTheRun = ["harness_interrupted", "harness_front_gone", "harness_evidence_unwritable"];
+
+/** Clean-up and verdict; whatever goes wrong in them, nothing of the run is left and the live file says so. */
 async function finish(run: Run & { readonly live: LiveFile }): Promise<void> {
+  try {
+    await conclude(run);
+  } finally {
+    await endProcesses(() => run.census.living());
+    if (run.census.living().length === 0) run.live.remove();
+  }
+}
+
+async function conclude(run: Run): Promise<void> {
   const { book } = run;
   run.closing = true;
   run.entered("closing");
@@ -168,6 +198,7 @@ async function finish(run: Run & { readonly live: LiveFile }): Promise<void> {
     await closeRun(run, { hurry: book.report["failure"] === "harness_front_gone" });
   } catch (error) {
     book.cleanup["failure"] = failureOf(error);
+    await endProcesses(() => run.census.living());
   }
   run.bootstrap.wipe();
   const { report } = book;
@@ -178,7 +209,7 @@ async function finish(run: Run & { readonly live: LiveFile }): Promise<void> {
     report["audit"] = { path: "private/acp-metadata.jsonl", sha256: audit.sha256, count: audit.count };
   report["manifest"] = manifestOf(run.space.root);
   report["updated_at_unix"] = book.now();
-  book.checkpoint();
+  book.tryCheckpoint();
   report["canaries"] = { ...scanCanaries(run.space, run.canaries), printed: run.printed };
   const verdict = judgeReport(report as unknown as Parameters<typeof judgeReport>[0]);
   report["verdict"] = verdict;
@@ -191,17 +222,11 @@ async function finish(run: Run & { readonly live: LiveFile }): Promise<void> {
   const all = { consumer: passed(book.consumer), managed: passed(book.managed), recovery: passed(book.recovery) };
   const accepted = runPassed(all, verdict) && report["failure"] === undefined;
   report["state"] = accepted ? "passed" : "failed";
-  if (report["failure"] === undefined) book.checkpoint(accepted ? "accepted" : "acceptance_incomplete");
+  if (report["failure"] === undefined) book.tryCheckpoint(accepted ? "accepted" : "acceptance_incomplete");
   report["finished_at_unix"] = book.now();
-  book.checkpoint("closed");
-  if ((report["census"] as { still_visible: unknown[] }).still_visible.length === 0) run.live.remove();
-}
-
-/** A code of ours, or for anything else the kind of error alone: never its text. */
-export function failureOf(error: unknown): string {
-  const code = codeOf(error);
-  if (code !== "internal") return code;
-  return error instanceof Error && /^[A-Za-z]{1,60}$/.test(error.name) ? error.name : "internal";
+  if (book.tryCheckpoint("closed")) return;
+  book.markFailed("harness_evidence_unwritable");
+  throw new Failure<HarnessCode>("harness_evidence_unwritable");
 }
 
 /** The token is used as text, 43 URL-safe characters of 32 random bytes. */

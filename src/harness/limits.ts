@@ -32,6 +32,7 @@ export const harnessLimits = {
   liveFileBytes: mebibyte,
   liveLeftoverMs: 60_000,
   packageFileBytes: mebibyte,
+  minFreeBytes: 16_384,
   scannedFileBytes: 32 * mebibyte,
   scannedFiles: 2_000,
 } as const;
