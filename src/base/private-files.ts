@@ -16,7 +16,7 @@ import {
   unlinkSync,
   writeSync,
 } from "node:fs";
-import { utf8 } from "./bytes.ts";
+import { sha256Hex, utf8 } from "./bytes.ts";
 import { Failure, systemCodeOf } from "./failure.ts";
 import { effectiveUserId } from "./self.ts";
 import { windowsPathPrivacy } from "./windows-privacy.ts";
@@ -166,9 +166,17 @@ export function openPrivateLog(path: string): number {
   return openNew(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW);
 }
 
-/** Puts new content in place of the old in one step; a reader sees the one or the other. One writer at a time. */
-export function replacePrivateFile(path: string, bytes: string | Uint8Array): void {
-  const temporary = `${path}.tmp`;
+/**
+ * Puts new content in place of the old in one step; a reader sees the one or the other. One writer at a time. In a
+ * folder that is not ours alone `reserved` begins the name of the file in between, which is `.tmp` after the target's
+ * else: a person's own `page.tmp` beside `page` must not be taken for what a dead writer left.
+ */
+export function replacePrivateFile(
+  path: string,
+  bytes: string | Uint8Array,
+  { reserved }: { readonly reserved?: `.${string}-` } = {},
+): void {
+  const temporary = reserved === undefined ? `${path}.tmp` : reservedBeside(path, reserved);
   removeDeadWriters(temporary);
   const fd = openNew(temporary, O_WRONLY | O_CREAT | O_EXCL | O_TRUNC | O_NOFOLLOW);
   // Held open to the end, so that no other file can be given the same number.
@@ -188,6 +196,13 @@ export function replacePrivateFile(path: string, bytes: string | Uint8Array): vo
     closeSync(fd);
   }
   syncFolder(parentOf(path));
+}
+
+/** One name a target, of one length whatever the target's, so that the next writer finds what a dead one left. */
+function reservedBeside(path: string, prefix: string): string {
+  const name = path.slice(Math.max(path.lastIndexOf("/"), posix ? -1 : path.lastIndexOf("\\")) + 1);
+  const folder = path.slice(0, path.length - name.length);
+  return `${folder}${prefix}${sha256Hex(name).slice(0, 32)}.tmp`;
 }
 
 /** Takes away what a writer that died here left; what no writer makes (a link, a folder, a pipe) is refused untouched. */

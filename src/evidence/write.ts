@@ -9,7 +9,7 @@ export function writeEvidence(path: string, text: string): void {
   try {
     const there = lstatSync(path, { throwIfNoEntry: false });
     if (there !== undefined && !there.isFile()) throw new Failure<EvidenceCode>("evidence_unwritable");
-    replacePrivateFile(path, new TextEncoder().encode(text));
+    replacePrivateFile(path, new TextEncoder().encode(text), { reserved: ".proctor-" });
   } catch (error) {
     throw new Failure<EvidenceCode>("evidence_unwritable", { cause: error });
   }

@@ -152,5 +152,5 @@ export function writeRegistry(path: string, registry: Registry): void {
 export function writeBounded(path: string, value: ExactJson): void {
   const bytes = utf8(prettyText(value));
   if (bytes.length > hookLimits.maxInputBytes) throw new Failure<HooksCode>("recovery_state_capacity");
-  replacePrivateFile(path, bytes);
+  replacePrivateFile(path, bytes, { reserved: ".recovery-" });
 }

@@ -149,7 +149,7 @@ export function writeProjectFile(
     const path = join(folder, basename(at.path));
     const now = currentDigest(path);
     if (now !== change.expected) return { reason_code: "conflict", sha256: now };
-    replacePrivateFile(path, change.text);
+    replacePrivateFile(path, change.text, { reserved: ".proctor-" });
     return { file: { sha256: sha256Hex(change.text), path: change.path } };
   } catch (error) {
     return { reason_code: reasonOf(error) };

@@ -12,6 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { sha256Hex } from "../../src/base/bytes.ts";
 import {
   checkPrivateFolder,
   createPrivateFile,
@@ -139,6 +140,27 @@ test("replacePrivateFile() replaces whole, leaves no temporary file and refuses 
   mkdirSync(`${dir.path}/folder`);
   expect(() => replacePrivateFile(`${dir.path}/folder`, "x")).toThrow("private_file_unwritable");
   expect(readdirSync(dir.path).sort()).toEqual(["file", "folder", "victim"]);
+});
+
+test("replacePrivateFile() among others' files takes a name no person gives, the same for each target", async () => {
+  await using dir = await tempFolder();
+  const reserved = { reserved: ".proctor-" } as const;
+  const target = `${dir.path}/${"p".repeat(255)}`;
+  const between = `${dir.path}/.proctor-${sha256Hex("p".repeat(255)).slice(0, 32)}.tmp`;
+  writeFileSync(`${dir.path}/victim`, "kept");
+  symlinkSync(`${dir.path}/victim`, between);
+  expect(() => replacePrivateFile(target, "one", reserved)).toThrow("private_regular_file_required");
+  rmSync(between);
+  writeFileSync(between, "left by a dead writer");
+  writeFileSync(`${dir.path}/page.tmp`, "a person's own");
+
+  replacePrivateFile(target, "one", reserved);
+  replacePrivateFile(`${dir.path}/page`, "two", reserved);
+
+  expect([readFileSync(target, "utf8"), readFileSync(`${dir.path}/page`, "utf8")]).toEqual(["one", "two"]);
+  expect(readFileSync(`${dir.path}/page.tmp`, "utf8")).toBe("a person's own");
+  expect(readFileSync(`${dir.path}/victim`, "utf8")).toBe("kept");
+  expect(readdirSync(dir.path).sort()).toEqual(["page", "page.tmp", "p".repeat(255), "victim"]);
 });
 
 test("folders must be own, 0700 and no link", async () => {

@@ -1,6 +1,6 @@
 // The commands verify, report and merge as a user types them: exit numbers, JSON, and the files they write.
 import { expect, test } from "bun:test";
-import { lstatSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { selfCommand } from "../../src/base/self.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -43,6 +43,20 @@ test("report: writes page and JUnit privately and says the digest", async () => 
   expect(readFileSync(html, "utf8")).toContain(digest);
   expect(readFileSync(junit, "utf8")).toContain(digest);
   expect((await run(["verify", folder.path])).code).toBe(0);
+});
+
+test("report and merge leave a file alone that is named as the page and .tmp", async () => {
+  await using folder = await tempFolder();
+  await using mine = await tempFolder();
+  writeRun(folder.path);
+  for (const name of ["page.tmp", "junit.tmp"]) writeFileSync(join(mine.path, name), "my own");
+  const [html, junit] = ["page", "junit"].map((name) => join(mine.path, name)) as [string, string];
+
+  expect((await run(["report", folder.path, "--html", html, "--junit", junit])).code).toBe(0);
+  expect((await run(["merge", folder.path, "--html", html])).code).toBe(0);
+
+  for (const name of ["page.tmp", "junit.tmp"]) expect(readFileSync(join(mine.path, name), "utf8")).toBe("my own");
+  expect(readdirSync(mine.path).sort()).toEqual(["junit", "junit.tmp", "page", "page.tmp"]);
 });
 
 test("merge: one page over many, 1 as soon as one of them is not whole", async () => {
