@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { Failure } from "../base/failure.ts";
 import { writeWhole } from "../base/output.ts";
 import { executablePath, processEnvironment } from "../base/self.ts";
+import type { TempFolder } from "../standins/agent-work.ts";
 import type { StandinCode } from "../standins/codes.ts";
 import { version } from "../version.ts";
 import { printText } from "./result.ts";
@@ -46,11 +47,10 @@ export default defineStrictCommand({
     if (!Object.hasOwn(agentMisbehaviours, misbehave)) throw new Failure<StandinCode>("standin_unknown_misbehaviour");
     const pace = args["pace-ms"] ?? "2500";
     if (!/^[0-9]{1,6}$/.test(pace)) throw new UsageError("--pace-ms takes a number of milliseconds.");
-    const tempFolder = mkdtempSync(`${args.temp ?? tmpdir()}/proctor-agent-`);
-    const leave = (): void => rmSync(tempFolder, { recursive: true, force: true });
+    const tempFolder = tempFolderIn(args.temp ?? tmpdir());
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
       process.on(signal, () => {
-        leave();
+        tempFolder.remove();
         process.exit(143);
       });
     }
@@ -69,12 +69,26 @@ export default defineStrictCommand({
         tempFolder,
         executable: executablePath(),
         exit: (code) => {
-          leave();
+          tempFolder.remove();
           process.exit(code);
         },
       });
     } finally {
-      leave();
+      tempFolder.remove();
     }
   },
 });
+
+function tempFolderIn(parent: string): TempFolder {
+  let made: string | null = null;
+  return {
+    make() {
+      made ??= mkdtempSync(`${parent}/proctor-agent-`);
+      return made;
+    },
+    remove() {
+      if (made !== null) rmSync(made, { recursive: true, force: true });
+      made = null;
+    },
+  };
+}

@@ -103,12 +103,18 @@ export function quoteInSource(folder: string, text: string): void {
   appendFileSync(`${folder}/${source}`, text.replace(/^/gm, comment).concat("\n"));
 }
 
+export interface TempFolder {
+  make(): string;
+  remove(): void;
+}
+
 export interface TestRunOptions {
   readonly folder: string;
   readonly path: string;
   /** The interpreter, when it is known already. */
   readonly python: string | null;
-  readonly tempFolder: string;
+  /** Is there only as long as a test run, so that an agent that is killed outside of one leaves nothing. */
+  readonly tempFolder: TempFolder;
   /** This executable, which is also the test runner of the TypeScript project. */
   readonly executable: string;
 }
@@ -119,13 +125,18 @@ export async function runTests(options: TestRunOptions): Promise<boolean> {
   const isPython = languageOf(folder) === python;
   const command = isPython ? (known ?? Bun.which("python3", { PATH: path })) : executable;
   if (command === null) return false;
-  const result = await runProgram({
-    command,
-    args: isPython ? ["-I", "-B", "-m", "unittest", "discover", "-s", ".", "-p", "test*.py"] : ["test"],
-    cwd: folder,
-    env: { PATH: path, HOME: tempFolder, TMPDIR: tempFolder, ...(isPython ? {} : { BUN_BE_BUN: "1" }) },
-    timeoutMs: standinLimits.testRunMs,
-    maxOutputBytes: standinLimits.maxTestOutputBytes,
-  });
-  return result.code === 0;
+  const home = tempFolder.make();
+  try {
+    const result = await runProgram({
+      command,
+      args: isPython ? ["-I", "-B", "-m", "unittest", "discover", "-s", ".", "-p", "test*.py"] : ["test"],
+      cwd: folder,
+      env: { PATH: path, HOME: home, TMPDIR: home, ...(isPython ? {} : { BUN_BE_BUN: "1" }) },
+      timeoutMs: standinLimits.testRunMs,
+      maxOutputBytes: standinLimits.maxTestOutputBytes,
+    });
+    return result.code === 0;
+  } finally {
+    tempFolder.remove();
+  }
 }

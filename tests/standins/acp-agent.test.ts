@@ -1,6 +1,6 @@
 // The ACP stand-in as a process: it really edits the project, and each bad name bends one thing.
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { startGroup } from "../../src/base/process-group.ts";
 import { selfCommand } from "../../src/base/self.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -42,12 +42,29 @@ async function play(name: string, folder: string): Promise<Frame[]> {
     frames.push(...lines.map((line) => JSON.parse(line)));
     if (frames.some((one) => one.id === 5)) break;
   }
+  // The errand is over and the agent still there: killed from now on, too, it leaves no temporary folder.
+  expect(readdirSync(folder).filter((name) => name.startsWith("proctor-agent-"))).toEqual([]);
   await group.stop({ termMs: 5_000, killMs: 2_000 });
   return frames;
 }
 
 const answer = (frames: Frame[], id: number) => frames.find((one) => one.id === id)?.result;
 const kinds = (frames: Frame[]) => frames.map((one) => one.params?.update?.sessionUpdate).filter(Boolean);
+
+test("standin agent that is killed before its test run leaves no temporary folder", async () => {
+  await using dir = await tempFolder();
+  const { command, args } = selfCommand(["standin", "agent", "--temp", dir.path]);
+  const env = { PATH: "/usr/bin:/bin", HOME: dir.path };
+  const group = startGroup({ command, args, cwd: dir.path, env, stdin: "pipe", stdout: "pipe", stderr: "ignore" });
+  group.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} })}\n`);
+  await group.stdin?.flush();
+  await group.stdout?.getReader().read();
+
+  group.signalLeader("SIGKILL");
+
+  expect((await group.exited).signal).toBe("SIGKILL");
+  expect(readdirSync(dir.path).filter((name) => name.startsWith("proctor-agent-"))).toEqual([]);
+});
 
 test("standin agent announces itself, takes its configuration, edits clamp and adds a test that passes", async () => {
   await using dir = await tempFolder();

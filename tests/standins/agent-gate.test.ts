@@ -25,7 +25,7 @@ test("runAgent() edits nothing before the gate file exists and ends its turn aft
     paceMs: 0,
     python: null,
     path: "/usr/bin:/bin",
-    tempFolder: dir.path,
+    tempFolder: { make: () => dir.path, remove: () => undefined },
     executable: process.execPath,
     exit: () => {
       throw new Error("the honest agent does not exit");
