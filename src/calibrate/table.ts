@@ -1,4 +1,5 @@
 // A calibration as a table: Markdown for the docs, plain lines for a terminal.
+import { counted } from "../base/counted.ts";
 import { catalogue } from "./catalogue.ts";
 import type { Calibration, SubjectResult } from "./run.ts";
 
@@ -13,7 +14,10 @@ export function resultLine(result: SubjectResult): string {
 export function calibrationText(calibration: Calibration): string {
   const { bad, honest, runs, misses, results } = calibration;
   const missed = results.filter((result) => !result.hit).map(resultLine);
-  return [`${bad} bad and ${honest} honest subjects, ${runs} runs, ${misses} misses`, ...missed].join("\n");
+  return [
+    `${bad} bad and ${honest} honest subjects, ${counted(runs, "run")}, ${counted(misses, "miss", "misses")}`,
+    ...missed,
+  ].join("\n");
 }
 
 /** The catalogue as Markdown: what each subject does and what it has to be answered with. */

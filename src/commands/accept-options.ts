@@ -53,6 +53,13 @@ export function freshFolderName(now: Date): string {
   return `proctor-${stamp}Z-${toHex(systemRandom(3))}`;
 }
 
+/** Words that would have no effect are refused; the two that have one only together with another. */
+export function checkWords(args: AcceptArguments): void {
+  faultOf(args);
+  if (args["node-path"] !== undefined && args["adapter-script"] === undefined)
+    throw new UsageError("--node-path is the adapter's Node.js and needs --adapter-script.");
+}
+
 /** The fault that is asked for; a wrong one, or one that no real service could obey, is a usage error. */
 export function faultOf(args: AcceptArguments): Fault | null {
   const text = args.fault;

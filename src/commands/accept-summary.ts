@@ -1,6 +1,8 @@
 // One screen a stranger understands: what ran in which seat, what was proven and what was not, where the evidence
 // lies, and what to do next. Every word about the subject is a code's sentence or a name that was checked.
+
 import { sha256FileHex } from "../base/bytes.ts";
+import { counted } from "../base/counted.ts";
 import { isRecord } from "../base/json.ts";
 import { visible } from "../base/visible.ts";
 import { Report, type Rule, type Seat } from "../contract/report.ts";
@@ -40,6 +42,7 @@ export async function acceptSummary(value: Record<string, unknown>): Promise<str
     ...(await Promise.all((["consumer", "managed", "recovery"] as const).map((name) => stageLine(report, name)))),
     ...countLines(report),
     ...complaintLines(report),
+    ...(report.notes ?? []).map((note) => `  note          ${visible(note, 300)}`),
     ...notProvenLines(report),
     ...adviceFor(value),
     ...loginAdvice(value),
@@ -91,8 +94,10 @@ function countLines(report: Report): string[] {
     .filter((outcome) => count(outcome) > 0)
     .map((outcome) => `${count(outcome)} ${outcome === "fail" ? "failed" : outcome.replace("_", " ")}`);
   const { census, canaries } = report;
-  const left = census && `${census.still_visible.length} of ${census.started.length} processes`;
-  const found = canaries && `found in ${canaries.found.length} places, ${canaries.scanned.length} files searched`;
+  const left = census && `${census.still_visible.length} of ${counted(census.started.length, "process", "processes")}`;
+  const found =
+    canaries &&
+    `found in ${counted(canaries.found.length, "place")}, ${counted(canaries.scanned.length, "file")} searched`;
   return [
     `  rules         ${[`${count("pass")} of ${rules.length} held`, ...rest].join(", ")}`,
     `  still running ${left ?? "not looked at"}`,

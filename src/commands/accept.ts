@@ -3,7 +3,7 @@
 import { pickEnvironment } from "../base/environment.ts";
 import { currentFolder, processEnvironment, selfCommand, stateFolder } from "../base/self.ts";
 import { becomeSubreaper } from "../base/subreaper.ts";
-import { acceptArguments, acceptWords, faultOf } from "./accept-options.ts";
+import { acceptArguments, acceptWords, checkWords } from "./accept-options.ts";
 import { leaveLivingLine, stderrScreen } from "./accept-progress.ts";
 import { endDeadRunsAndTell } from "./dead-runs.ts";
 import { exitNumbers } from "./exit-numbers.ts";
@@ -26,7 +26,7 @@ export default defineStrictCommand({
   },
   args: acceptArguments,
   async run({ args }) {
-    faultOf(args);
+    checkWords(args);
     becomeSubreaper();
     await endDeadRunsAndTell("accept");
     const { runUnderDeadman } = await import("../harness/deadman.ts");

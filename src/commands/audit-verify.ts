@@ -1,5 +1,6 @@
 // `proctor audit verify F`: whether every record of the file is whole and follows from the one before it, and what a
 // file looks like where that is not so.
+import { counted } from "../base/counted.ts";
 import { readRegularFile } from "../base/private-files.ts";
 import { exitNumbers } from "./exit-numbers.ts";
 import { printResult } from "./result.ts";
@@ -42,7 +43,7 @@ export default defineStrictCommand({
       if (sign !== null) lines.push(`${sign}: ${auditSigns[sign]}`);
       else if (!reading.complete) lines.push("The relay stopped noting at the file's limit.");
       if (digestMatches === false) lines.push("The digest is another one: this is not the file that was recorded.");
-      return [...lines, `${records.length} records, sha256 ${reading.sha256}`].join("\n");
+      return [...lines, `${counted(records.length, "record")}, sha256 ${reading.sha256}`].join("\n");
     };
     printResult(
       { ...facts, sign, digest_matches: digestMatches, count: records.length, events },

@@ -1,9 +1,11 @@
 // `proctor calibrate`: prove the judge. Every known-bad subject has to be refused with its own code, every honest passed.
+
 import { tmpdir } from "node:os";
 import { dirname } from "node:path";
 import { reapAdopted } from "../base/adopted.ts";
 import { sha256FileHex } from "../base/bytes.ts";
 import { descendantsOf } from "../base/census.ts";
+import { counted } from "../base/counted.ts";
 import { pickEnvironment } from "../base/environment.ts";
 import { executablePath, processEnvironment, selfCommand, stateFolder } from "../base/self.ts";
 import { becomeSubreaper } from "../base/subreaper.ts";
@@ -71,7 +73,8 @@ export default defineStrictCommand({
         const faults = await runFaults({ ...shared, times: Number(args.faults), onResult });
         await unlessInterrupted();
         const broken = faults.results.filter((run) => !run.legal).map(faultLine);
-        const text = () => [`${faults.runs} runs with a fault, ${faults.broken} broken`, ...broken].join("\n");
+        const text = () =>
+          [`${counted(faults.runs, "run")} with a fault, ${faults.broken} broken`, ...broken].join("\n");
         printResult(faults, { json: args.json, text });
         kept = faults.broken > 0;
         return faults.broken === 0 ? exitNumbers.done : exitNumbers.failed;

@@ -3,6 +3,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { decodeUtf8 } from "../base/bytes.ts";
+import { counted } from "../base/counted.ts";
 import { readRegularFile } from "../base/private-files.ts";
 import type { Report, Rule } from "../contract/report.ts";
 import { sentenceOf } from "../judge/codes.ts";
@@ -21,6 +22,7 @@ export function renderHtml(loaded: LoadedReport & { readonly report: Report }): 
     section("results", "Results", results(report)),
     section("timeline", "Timeline", timeline(report)),
     section("open", "What is not proven", list(report.verdict?.not_proven ?? [], "Nothing was left open.")),
+    ...((report.notes ?? []).length === 0 ? [] : [section("notes", "Notes of the run", list(report.notes ?? [], ""))]),
     section("proven", "What was judged", rulesTable(report.verdict?.rules ?? [])),
     section("seats", "Who sat where", seatsTable(report)),
     section("diff", "What the agent changed", diff(loaded.folder, report)),
@@ -94,18 +96,18 @@ function diffLine(line: string): Markup {
 }
 
 function census(report: Report): Markup {
-  const { census: counted } = report;
-  if (counted === undefined) return "<p>No census was taken.</p>";
-  const reach = counted.scope === "whole_tree" ? "every descendant" : "the owned groups only";
-  const lead = `<p>${counted.started.length} processes were started, ${counted.still_visible.length} are still visible, ${counted.listening_ports.length} ports still listen. Looked at: ${reach}.</p>`;
-  const visible = new Set(counted.still_visible.map((row) => `${row.pid}:${row.start_ticks}`));
-  const rows = counted.started.map((row) => [
+  const { census: found } = report;
+  if (found === undefined) return "<p>No census was taken.</p>";
+  const reach = found.scope === "whole_tree" ? "every descendant" : "the owned groups only";
+  const lead = `<p>Started: ${counted(found.started.length, "process", "processes")}. Still visible: ${found.still_visible.length}. Ports still listening: ${found.listening_ports.length}. Looked at: ${reach}.</p>`;
+  const visible = new Set(found.still_visible.map((row) => `${row.pid}:${row.start_ticks}`));
+  const rows = found.started.map((row) => [
     String(row.pid),
     row.role,
     row.name,
     { markup: badge(visible.has(`${row.pid}:${row.start_ticks}`) ? "still visible" : "gone") },
   ]);
-  const litter = counted.litter.map((entry) => `${entry.path}: ${entry.removed ? "removed" : "left"}`);
+  const litter = found.litter.map((entry) => `${entry.path}: ${entry.removed ? "removed" : "left"}`);
   return [
     lead,
     rows.length === 0
@@ -118,7 +120,7 @@ function census(report: Report): Markup {
 function privacy(report: Report): Markup {
   const { canaries } = report;
   if (canaries === undefined) return "<p>No search was made.</p>";
-  const lead = `<p>${canaries.planted.length} marks were planted, ${canaries.scanned.length} files searched, ${canaries.found.length} marks found.</p>`;
+  const lead = `<p>Marks planted: ${canaries.planted.length}. Files searched: ${canaries.scanned.length}. Marks found: ${canaries.found.length}.</p>`;
   return `${lead}\n<p>Not searched for prompt and file marks:</p>\n${list(canaries.not_scanned, "Everything was searched.")}`;
 }
 
@@ -129,7 +131,7 @@ function files(report: Report): Markup {
     { markup: `<code>${escapeXml(file.sha256)}</code>` },
   ]);
   if (rows.length === 0) return "<p>No file was listed.</p>";
-  return folded(`${rows.length} files`, table("Listed files", ["Path", "Bytes", "SHA-256"], rows));
+  return folded(counted(rows.length, "file"), table("Listed files", ["Path", "Bytes", "SHA-256"], rows));
 }
 
 function list(entries: readonly string[], nothing: string): Markup {

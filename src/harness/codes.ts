@@ -11,8 +11,10 @@ export const harnessCodes = {
   git_required: "git was not found on PATH.",
   account_seats_required: "The account's model can be used only with the real consumer and the real adapter.",
   subject_file_invalid: "The file of a calibration subject is not valid.",
-  version_probe_failed: "A program did not answer --version.",
-  unexpected_version_output: "A program answered --version with more than one short line.",
+  version_probe_failed:
+    "A program did not answer --version: the notes of the run name it; check that it is there and can be executed.",
+  unexpected_version_output:
+    "A program answered --version with more than one short line: the notes of the run name it.",
   adapter_package_mismatch: "The package beside the adapter script is not codex-acp 2.1.1.",
   adapter_package_unreadable: "The package.json beside the adapter script cannot be read.",
   canonical_clamp_tests_missing: "The built-in fixed tests are missing.",

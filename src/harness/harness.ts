@@ -141,7 +141,10 @@ function openLive(book: ReportBook, stateFolder: string, options: ConstructorPar
 
 async function stages(run: Run, python: string | null): Promise<void> {
   const { book } = run;
-  const { seats, ...parts } = await Promise.race([describeSeats(run.options, run.env), run.stopped]);
+  const { seats, ...parts } = await Promise.race([
+    describeSeats(run.options, run.env, (line) => book.notes.push(line)),
+    run.stopped,
+  ]);
   Object.assign(book.report, parts, { seats });
   if (seats.control_plane.kind !== "real" && (seats.consumer.kind === "real" || seats.adapter.kind === "real"))
     book.notes.push("real programs ran against the embedded control plane");

@@ -2,11 +2,12 @@
 import { realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { sha256FileHex } from "../base/bytes.ts";
-import { Failure } from "../base/failure.ts";
+import { codeOf, Failure } from "../base/failure.ts";
 import { isRecord, parseJson } from "../base/json.ts";
 import { readRegularFile } from "../base/private-files.ts";
 import { runProgram } from "../base/run-program.ts";
 import { executablePath, selfCommand } from "../base/self.ts";
+import { visible } from "../base/visible.ts";
 import { realAdapterName, realAdapterVersion, type Seat, type Seats } from "../contract/report.ts";
 import type { HarnessCode } from "./codes.ts";
 import { harnessLimits } from "./limits.ts";
@@ -99,14 +100,20 @@ export function executableDigest(): string {
 export async function describeSeats(
   options: AcceptOptions,
   env: Record<string, string>,
+  note: (line: string) => void = () => undefined,
 ): Promise<{ seats: Seats; binaries: Record<string, unknown>; codex: unknown; adapter: unknown }> {
   const { binDir, codexPath, program } = options;
   const self = { version: program.version, path: executablePath(), sha256: program.sha256 ?? executableDigest() };
-  const probe = async (file: string) => ({
-    path: file,
-    version: await programVersion(file, env, options.outputDir),
-    sha256: sha256FileHex(file),
-  });
+  const probe = async (file: string) => {
+    try {
+      const version = await programVersion(file, env, options.outputDir);
+      return { path: file, version, sha256: sha256FileHex(file) };
+    } catch (error) {
+      // The code says what went wrong, and with three programs asked nobody could tell with which.
+      note(`${codeOf(error)}: ${visible(file, 200)}`);
+      throw error;
+    }
+  };
   const binary = async (name: string) => (binDir === undefined ? self : await probe(join(binDir, name)));
   const server = await binary("webcodex-server");
   const runner = await binary("webcodex-runner");

@@ -1,5 +1,7 @@
 // Judges the relay's file: whole, one adapter, one prompt, made with the forced configuration, by the right version.
+
 import { sha256Hex } from "../base/bytes.ts";
+import { counted } from "../base/counted.ts";
 import { type AuditFacts, type Rule, realAdapterName, realAdapterVersion, type Seats } from "../contract/report.ts";
 import { isForcedConfig } from "./managed.ts";
 import { ended, notReached, passed, type RuleName } from "./rule.ts";
@@ -89,7 +91,7 @@ function wordOf(value: unknown): string {
 }
 
 function wholeRule(facts: AuditFacts): Rule {
-  const fact = `${facts.count} records`;
+  const fact = counted(facts.count, "record");
   if (!facts.intact) return ended(names.whole, "audit_chain_broken", fact);
   if (facts.frame_limit) return ended(names.whole, "adapter_frame_limit", fact);
   if (!facts.audit_limit) return passed(names.whole, `${fact}, chain whole`);
@@ -100,7 +102,7 @@ function wholeRule(facts: AuditFacts): Rule {
 
 /** A runner that was given more than one run did as it was told; with one run, what went out twice is its own doing. */
 function promptRule(facts: AuditFacts, runsAdmitted: number): Rule {
-  const fact = `${facts.prompts.length} prompts, ${facts.adapter_processes} adapter processes`;
+  const fact = `${counted(facts.prompts.length, "prompt")}, ${counted(facts.adapter_processes, "adapter process", "adapter processes")}`;
   if (facts.prompts.length === 1 && facts.adapter_processes === 1) return passed(names.prompt, fact);
   if (facts.audit_limit) return ended(names.prompt, "audit_incomplete", fact);
   const rule = ended(names.prompt, "managed_prompt_redispatched", fact);
@@ -119,7 +121,7 @@ function configRules(facts: AuditFacts): Rule[] {
           "model or effort at the prompt are not the forced ones",
         ),
     facts.configs_after_prompt.every(isForcedConfig)
-      ? passed(names.later, `${facts.configs_after_prompt.length} later configurations, all the same`)
+      ? passed(names.later, `${counted(facts.configs_after_prompt.length, "later configuration")}, all the same`)
       : ended(names.later, "managed_config_changed", "a later configuration is another one"),
   ];
 }
@@ -127,7 +129,7 @@ function configRules(facts: AuditFacts): Rule[] {
 function versionRule(facts: AuditFacts, seats: Seats | undefined): Rule {
   const required = requiredAdapterVersion(seats);
   const name = seats?.adapter.name;
-  const fact = `${facts.identities.length} identities, required version ${required}`;
+  const fact = `${counted(facts.identities.length, "identity", "identities")}, required version ${required}`;
   const shown = facts.identities.some(
     (identity) => identity.version === required && (name === undefined || identity.name === name),
   );

@@ -1,5 +1,6 @@
 // Judges the consumer's turn from recorded facts, in the seed's order: how it ended, everything it did,
 // each completed read, the server's own receipts, the final answer, and what it left behind.
+import { counted } from "../base/counted.ts";
 import type { ConsumerFacts, ConsumerFrameFact, LifecycleCounts, Rule } from "../contract/report.ts";
 import type { JudgeCode } from "./codes.ts";
 import { consumerToolName } from "./consumer-frames.ts";
@@ -49,10 +50,10 @@ export function judgeConsumer(facts: ConsumerFacts | null): Rule[] {
       processCode(facts) ?? leftCode(facts),
       `${facts.ended}, status ${facts.exit_code ?? facts.signal ?? "unknown"}`,
     ),
-    look(names.stream, streamCode(facts), `${facts.frames.length} events kept`),
-    look(names.activity, activityCode(facts.frames), `${facts.frames.length} events, looked at one by one`),
+    look(names.stream, streamCode(facts), `${counted(facts.frames.length, "event")} kept`),
+    look(names.activity, activityCode(facts.frames), `${counted(facts.frames.length, "event")}, looked at one by one`),
     look(names.turn, turnCode(facts.frames), "last word about a turn in the stream"),
-    blamed(look(names.reads, readsCode(facts), `${reads} files in completed calls`), facts),
+    blamed(look(names.reads, readsCode(facts), `${counted(reads, "file")} in completed calls`), facts),
     servedRule(facts, seen),
     look(names.answer, answerCode(facts.frames), "last message against the values on disk"),
     fixtureRule(facts),
@@ -186,7 +187,7 @@ function blamed(rule: Rule, facts: ConsumerFacts): Rule {
 function servedRule(facts: ConsumerFacts, seen: boolean): Rule {
   if (!seen) return notReached(names.served);
   if (facts.receipts === null) return notApplicable(names.served, "this control plane keeps no receipts");
-  const fact = `${facts.receipts.length} reads served, as the server wrote them down`;
+  const fact = `${counted(facts.receipts.length, "read")} served, as the server wrote them down`;
   // A server that keeps no right receipt of our own read cannot speak for or against the consumer's.
   if (facts.control_receipt === "missing" || facts.control_receipt === "wrong")
     return ended(names.served, "server_receipts_not_kept", `the receipt of our own read was ${facts.control_receipt}`);

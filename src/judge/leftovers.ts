@@ -1,4 +1,5 @@
 // Judges what is still there after clean-up. "Still visible" is a value of its own and never a pass.
+import { counted } from "../base/counted.ts";
 import type { Census, Rule } from "../contract/report.ts";
 import { ended, passed, type RuleName } from "./rule.ts";
 
@@ -13,7 +14,7 @@ export function judgeLeftovers(census: Census | undefined, cleanup: Readonly<Rec
   const left = litter.filter((entry) => !entry.removed).length;
   const lasting = stops.filter((stop) => cleanup[stop] === false);
   const said = lasting.length === 0 ? "" : `, ${lasting.join(", ")}: no`;
-  const fact = `${visible.length} processes, ${ports.length} ports, ${left} folders (${census.scope})${said}`;
+  const fact = `${counted(visible.length, "process", "processes")}, ${counted(ports.length, "port")}, ${counted(left, "folder")} (${census.scope})${said}`;
   const none = visible.length + ports.length + lasting.length === 0;
   return none ? passed(name, fact) : ended(name, "leftover_processes", fact);
 }

@@ -1,5 +1,6 @@
 // Judges binding, observation, restart and identity: one run, the same three ids, seen in flight before the outage.
 // The step decision is a pure function, so that the harness and `verify` come to the same phase.
+import { counted } from "../base/counted.ts";
 import {
   type ExecutionIds,
   type ObservationFact,
@@ -104,7 +105,7 @@ function replayRule(facts: RecoveryFacts): Rule {
 
 function beforeRule(facts: RecoveryFacts): Rule {
   const steps = facts.observations.filter((step) => step.when === "before_restart");
-  const fact = `${steps.length} answers before the restart`;
+  const fact = `${counted(steps.length, "answer")} before the restart`;
   for (const [index, step] of steps.entries()) {
     const code = observationCode(step, facts.bound.run_id);
     if (code !== null) return ended(names.observed, code, fact);
@@ -145,7 +146,7 @@ function identityRule(facts: RecoveryFacts): Rule {
 
 function afterRule(facts: RecoveryFacts): Rule {
   const steps = facts.observations.filter((step) => step.when === "after_restart");
-  const fact = `${steps.length} answers after the restart`;
+  const fact = `${counted(steps.length, "answer")} after the restart`;
   for (const step of steps) {
     const code = observationCode(step, facts.bound.run_id);
     if (code !== null) return ended(names.ended, code, fact);

@@ -1,11 +1,12 @@
 // The acceptance run as a user starts it, from source: every seat embedded, real processes, real files.
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { sha256FileHex } from "../../src/base/bytes.ts";
 import { isAlive } from "../../src/base/census.ts";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { selfCommand } from "../../src/base/self.ts";
+import { acceptSummary } from "../../src/commands/accept-summary.ts";
 import { Report } from "../../src/contract/report.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -118,6 +119,32 @@ test(
   },
   waitMs,
 );
+
+test("accept refuses a --node-path that nothing would use, before anything is made", async () => {
+  await using dir = await tempFolder();
+
+  const words = ["--output-dir", join(dir.path, "x"), "--node-path", dir.path];
+  const { stdout, stderr, code } = await endOf(startAccept(dir.path, words));
+
+  expect([stdout, code]).toEqual(["", 64]);
+  expect(stderr).toContain("needs --adapter-script");
+  expect(existsSync(join(dir.path, "x"))).toBe(false);
+});
+
+test("accept that cannot ask a program for its version says which one", async () => {
+  await using dir = await tempFolder();
+  const empty = realpathSync(dir.path);
+
+  const { stdout, code } = await endOf(
+    startAccept(dir.path, ["--output-dir", join(dir.path, "x"), "--bin-dir", empty]),
+  );
+
+  const report = JSON.parse(stdout);
+  expect([report.failure, code]).toEqual(["version_probe_failed", 1]);
+  expect(report.notes).toEqual([`version_probe_failed: ${empty}/webcodex-server`]);
+  const shown = await acceptSummary(report);
+  expect(shown).toContain(`note          version_probe_failed: ${empty}/webcodex-server\n`);
+});
 
 test(
   "accept ends everything when its worker is killed, and when it is killed itself the worker cleans up (H209)",

@@ -80,11 +80,22 @@ test("the page shows verdict, observers, outage, diff, census, seats, digest and
     "Outage:",
     "&lt;bounds&gt;",
     "proctor-standin-exec",
-    "are still visible",
+    "still visible:",
     "lease expiry",
     "Digest of the report",
   ])
     expect(html.toLowerCase()).toContain(text.toLowerCase());
+});
+
+test("one thing is told in the singular, and a note of the run is shown", async () => {
+  const report = withVerdict({ ...honestReport(), notes: ["version_probe_failed: /srv/bin/<server>"] });
+  const html = await pageOf(report);
+  expect(html).toContain("1 prompt, 1 adapter process");
+  expect(html).toContain("1 identity, required version");
+  const facts = [...html.matchAll(/data-label="Deciding fact">([^<]*)</g)].map(([, fact]) => fact ?? "");
+  expect(facts.length).toBeGreaterThan(20);
+  expect(facts.filter((fact) => /(?<![0-9])1 (?!process\b|adapter process\b)[a-z]+ ?[a-z]*s\b/.test(fact))).toEqual([]);
+  expect(html).toContain("version_probe_failed: /srv/bin/&lt;server&gt;");
 });
 
 test("markup and control characters of a subject stay text", async () => {

@@ -1,6 +1,6 @@
 // Who sits where, found before anything of the run is started: versions, digests, order, and where Node is looked for.
 import { expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { sha256Hex } from "../../src/base/bytes.ts";
 import { failureOf, runAcceptance } from "../../src/harness/harness.ts";
@@ -98,6 +98,10 @@ test("a failure in the order binaries, Codex, adapter, fixtures starts nothing o
     const report = await runAcceptance(options);
 
     expect([report["state"], report["failure"]], broken).toEqual(["failed", code]);
+    const file = { server: "webcodex-server", runner: "webcodex-runner", codex: "codex" }[broken as string];
+    expect(report["notes"] as string[], broken).toEqual(
+      file === undefined ? expect.anything() : [`version_probe_failed: ${realpathSync(bin)}/${file}`],
+    );
     const started = readFileSync(log, "utf8").trim().split("\n");
     expect(started.map((line) => line.split(" ")[0]) as string[], broken).toEqual([...starts]);
     expect(existsSync(join(dir.path, "out/project")), broken).toBe(broken === "git");
