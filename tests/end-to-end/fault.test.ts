@@ -43,9 +43,9 @@ for (const [fault, outcome, code] of [
       expect([report.verdict?.outcome, ended.code]).toEqual([outcome, code]);
       expect(report.facts?.audit?.prompts.length).toBeLessThanOrEqual(1);
       expect(report.census?.still_visible).toEqual([]);
-      // What a killed agent could not remove lies inside the run's folder, and nowhere else.
-      const temp = readdirSync(join(dir.path, "out", "private", "tmp"));
-      expect(temp.some((name) => name.startsWith("proctor-agent-"))).toBe(fault.endsWith(":adapter"));
+      // An agent that is killed outside of its test run has no temporary folder, in the run's own or elsewhere.
+      const temp = [...readdirSync(join(dir.path, "out", "private", "tmp")), ...readdirSync(dir.path)];
+      expect(temp.filter((name) => name.startsWith("proctor-agent-"))).toEqual([]);
     },
     waitMs,
   );
