@@ -139,7 +139,7 @@ test("B24 G119 a stop removes the socket only while it is the one this gateway m
   expect(readFileSync(`${dir.path}/theirs`, "utf8")).toBe("put here meanwhile");
 });
 
-test("a bearer that cannot be handed over leaves no credential behind, at issue and at rotation", async () => {
+test("a place that is taken costs nobody a credential; a bearer that cannot be handed over leaves none behind", async () => {
   await using dir = await tempFolder();
   await using served = await serve({ folder: dir.path, upstream });
   const taken = `${served.runtimeDir}/taken`;
@@ -150,6 +150,14 @@ test("a bearer that cannot be handed over leaves no credential behind, at issue 
   expect(await credentials()).toBe(0);
   await bearerFrom(served, "a");
   expect((await served.operator("rotate", "--client-id", "a", "--output", taken)).code).toBe(1);
-  expect(await credentials()).toBe(0);
+  expect(await credentials()).toBe(1);
   expect(readFileSync(taken, "utf8")).toBe("theirs");
+  if (process.platform !== "linux") return;
+
+  // A folder that is there and takes no file, not even root's.
+  const refusing = "/proc/bearer";
+  expect((await served.operator("rotate", "--client-id", "a", "--output", refusing)).code).toBe(1);
+  expect(await credentials()).toBe(0);
+  expect((await served.operator("issue", "--client-id", "b", "--output", refusing)).code).toBe(1);
+  expect(await credentials()).toBe(0);
 }, 120_000);
