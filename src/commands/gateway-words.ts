@@ -1,5 +1,5 @@
 // What the gateway's words share: their common arguments, and those that are one question to the running gateway.
-import { lstatSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Failure } from "../base/failure.ts";
 import { createPrivateFile } from "../base/private-files.ts";
@@ -44,7 +44,8 @@ export function question(op: string, description: string): StrictCommand {
 export function requireNewFile(path: string): void {
   const whole = resolve(path);
   if (lstatSync(whole, { throwIfNoEntry: false }) !== undefined) throw new Failure("private_file_exists");
-  if (!lstatSync(dirname(whole), { throwIfNoEntry: false })) throw new Failure("private_file_unwritable");
+  if (statSync(dirname(whole), { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new Failure("private_file_unwritable");
 }
 
 /** Writes a fresh bearer into a new private file; a credential that could not be handed over is revoked. */

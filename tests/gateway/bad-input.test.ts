@@ -76,8 +76,10 @@ test("a word that lacks an option names it and exits 64, and a file that exists 
   for (const word of ["rotate", "issue"]) {
     const taken = await served.operator(word, "--client-id", "c", "--output", `${dir.path}/bearer`);
     expect([taken.code, taken.err]).toEqual([1, expect.stringContaining("[private_file_exists]")]);
-    const nowhere = await served.operator(word, "--client-id", "c", "--output", `${dir.path}/none/bearer`);
-    expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining("[private_file_unwritable]")]);
+    for (const folder of ["none", "bearer"]) {
+      const nowhere = await served.operator(word, "--client-id", "c", "--output", `${dir.path}/${folder}/new`);
+      expect([nowhere.code, nowhere.err]).toEqual([1, expect.stringContaining("[private_file_unwritable]")]);
+    }
   }
   const steering = await served.operator("exec", "--client-id", "c", "--env", "LD_PRELOAD", "--", "true");
 
