@@ -1,5 +1,5 @@
 // What the gateway's words share: their common arguments, and those that are one question to the running gateway.
-import { lstatSync, statSync } from "node:fs";
+import { lstatSync, type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Failure } from "../base/failure.ts";
 import { createPrivateFile } from "../base/private-files.ts";
@@ -43,9 +43,17 @@ export function question(op: string, description: string): StrictCommand {
 /** Looked at before a credential is changed: a file that could not be written would cost a client its old one. */
 export function requireNewFile(path: string): void {
   const whole = resolve(path);
-  if (lstatSync(whole, { throwIfNoEntry: false }) !== undefined) throw new Failure("private_file_exists");
-  if (statSync(dirname(whole), { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new Failure("private_file_unwritable");
+  if (found(() => lstatSync(whole)) !== null) throw new Failure("private_file_exists");
+  if (found(() => statSync(dirname(whole)))?.isDirectory() !== true) throw new Failure("private_file_unwritable");
+}
+
+/** Null for whatever cannot be looked at: writing there would fail with its own reason. */
+function found(look: () => Stats): Stats | null {
+  try {
+    return look();
+  } catch {
+    return null;
+  }
 }
 
 /** Writes a fresh bearer into a new private file; a credential that could not be handed over is revoked. */
