@@ -2,6 +2,7 @@
 // and ends with `N passed, N failed` read from the junit file. Fails when that file is missing or nothing passed.
 //   npm test                 the whole suite
 //   npm test -- tests/relay  one part of it
+// tests/timings.json says which files take long; `bun test --parallel=3 --timings=tests/timings.json --update-timings` renews it.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -26,13 +27,18 @@ const run = spawnSync(
     "--timeout=120000",
     "--only-failures",
     "--reporter=junit",
+    `--timings=${join(root, "tests", "timings.json")}`, // the longest files first, or the last one runs alone
     `--reporter-outfile=${junit}`,
     ...(parts.length > 0 ? parts.map((part) => (part.startsWith(".") ? part : `./${part}`)) : ["./tests"]),
   ],
   {
     cwd: root,
     stdio: ["ignore", 2, 2],
-    env: { ...process.env, PROCTOR_BINARY: join(root, "dist", process.platform === "win32" ? "proctor.exe" : "proctor"), PROCTOR_SUITE: "1" },
+    env: {
+      ...process.env,
+      PROCTOR_BINARY: join(root, "dist", process.platform === "win32" ? "proctor.exe" : "proctor"),
+      PROCTOR_SUITE: "1",
+    },
   },
 );
 
