@@ -2,8 +2,7 @@
 // answers must come once and in order while memory stays bounded; then rounds of 10 s with and without one stalled and
 // one hostile client beside them, whose median ratio of the p99s must be at most 1.3.
 import { readFileSync } from "node:fs";
-import { connect, type Socket } from "node:net";
-import { frame } from "../src/gateway/frame-writer.ts";
+import { openHostile, openStalled } from "./gateway-misbehaving.ts";
 import { median, quantile, spreadOf } from "./measure.ts";
 
 const clients = 30;
@@ -94,70 +93,6 @@ async function connectGood(server: Server, bearer: string): Promise<Good> {
 const openGood = (server: Server) =>
   Promise.all(server.bearers.slice(0, clients).map((one) => connectGood(server, one)));
 
-function masked(payload: Uint8Array, first = 0x81): Buffer {
-  const plain = frame(first & 15, payload);
-  const head = plain.length - payload.length;
-  plain[0] = first;
-  plain[1]! |= 0x80;
-  return Buffer.concat([plain.subarray(0, head), Buffer.alloc(4), payload]); // a key of zeros leaves the payload as it is
-}
-
-function raw(server: Server, bearer: string): Socket {
-  const socket = connect(server.port, "127.0.0.1");
-  const lines = [
-    `Host: 127.0.0.1:${server.port}`,
-    "Upgrade: websocket",
-    "Connection: Upgrade",
-    "Sec-WebSocket-Version: 13",
-  ];
-  lines.push("Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", `Authorization: Bearer ${bearer}`);
-  socket.on("error", () => {});
-  socket.write(`GET / HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
-  socket.write(masked(Buffer.from('{"id":0,"method":"initialize","params":{}}')));
-  return socket;
-}
-
-/** Asks for a great deal and reads nothing of it. */
-function openStalled(server: Server, bearer: string): () => void {
-  const socket = raw(server, bearer);
-  socket.pause();
-  const text = JSON.stringify({ id: 1, method: "model/list", params: { text: "y".repeat(64 * 1024) } });
-  const many = Buffer.concat(Array.from({ length: 64 }, () => masked(Buffer.from(text))));
-  socket.write(many);
-  return () => socket.destroy();
-}
-
-/** Sends all it can, reads all it gets, and comes back whenever it is thrown out. */
-function openHostile(server: Server, bearer: string): () => void {
-  const call = (params: unknown) => masked(Buffer.from(JSON.stringify({ id: "h", method: "model/list", params })));
-  const volleys = [
-    Buffer.concat(Array.from({ length: 400 }, () => masked(Buffer.alloc(125, 112), 0x89))),
-    Buffer.concat(Array.from({ length: 200 }, () => masked(Buffer.from("not json at all")))),
-    call({ text: "z".repeat(512 * 1024) }),
-    call({ list: Array.from({ length: 20_000 }, (_, at) => ({ at })) }),
-    call({ deep: [{ token: "x" }] }),
-    masked(Buffer.from('{"id":0,"method":"no/such","params":{}}')),
-  ];
-  let over = false;
-  let socket: Socket;
-  const attack = () => {
-    socket = raw(server, bearer);
-    let at = 0;
-    const fire = () => {
-      while (!over && !socket.destroyed && socket.write(volleys[at++ % volleys.length]!)) if (at > 1e6) return;
-    };
-    socket.on("data", () => {});
-    socket.on("drain", fire);
-    socket.on("close", () => !over && setTimeout(attack, 5));
-    fire();
-  };
-  attack();
-  return () => {
-    over = true;
-    socket.destroy();
-  };
-}
-
 /** No loss, no reordering, bounded memory. */
 async function fullSpeed(minutes: number): Promise<boolean> {
   await using server = await startServer();
@@ -189,16 +124,39 @@ async function fullSpeed(minutes: number): Promise<boolean> {
   return passed;
 }
 
+/** The stalled and the hostile client; `turn` begins what they do, the next one ends it. */
+function startMisbehaving(server: Server): AsyncDisposable & { turn(): Promise<void> } {
+  const path = `${import.meta.dir}/gateway-misbehaving.ts`;
+  const child = Bun.spawn([process.execPath, path, `${server.port}`, ...server.bearers.slice(clients, clients + 2)], {
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const answers = child.stdout.getReader();
+  return {
+    async turn() {
+      child.stdin.write(".");
+      child.stdin.flush();
+      await answers.read();
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await child.exited;
+    },
+  };
+}
+
 /** The p99 of 30 clients in lockstep, with and without the two others, round for round. */
 async function beside(rounds: number): Promise<boolean> {
   await using server = await startServer();
   const good = await openGood(server);
   await Promise.all(good.map((one) => one.run(2_000, 1)));
   const p99 = async () => quantile((await Promise.all(good.map((one) => one.run(roundMs, 1)))).flat(), 0.99);
+  await using two = startMisbehaving(server);
   const withThem = async () => {
-    const stop = [openStalled(server, server.bearers[clients]!), openHostile(server, server.bearers[clients + 1]!)];
+    await two.turn();
     const value = await p99();
-    for (const one of stop) one();
+    await two.turn();
     return value;
   };
   const [alone, accompanied]: [number[], number[]] = [[], []];
@@ -229,7 +187,8 @@ async function beside(rounds: number): Promise<boolean> {
 export async function everybodyAtOnce(forMs: number): Promise<{ messages: number; faults: number; alive: boolean }> {
   await using server = await startServer();
   const good = await openGood(server);
-  const stop = [openStalled(server, server.bearers[clients]!), openHostile(server, server.bearers[clients + 1]!)];
+  const { port, bearers } = server;
+  const stop = [openStalled({ port, bearer: bearers[clients]! }), openHostile({ port, bearer: bearers[clients + 1]! })];
   const times = await Promise.all(good.map((one) => one.run(forMs, windowSize)));
   for (const one of stop) one();
   for (const one of good) one.close();

@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import type { AuditLog } from "./audit-log.ts";
 import type { Coordinator } from "./coordinator.ts";
 import type { Grant } from "./credentials.ts";
-import { Allowance, ReadGate, type Turns } from "./fair-reading.ts";
+import { ReadGate, type Turns } from "./fair-reading.ts";
 import { closeFrame, frame } from "./frame-writer.ts";
 import { FrameReader } from "./frames.ts";
 import { parseHead, type RequestHead } from "./head.ts";
@@ -16,6 +16,7 @@ import { SendQueue } from "./send-queue.ts";
 import type { Session } from "./session.ts";
 import { type Gatekeeper, type HostRule, judgeUpgrade } from "./upgrade.ts";
 
+const nothing = Buffer.alloc(0);
 const acceptSuffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 export interface ConnectionContext {
@@ -38,7 +39,6 @@ class Connection {
   readonly #context: ConnectionContext;
   readonly #deadline: ReturnType<typeof setTimeout>;
   readonly #gate: ReadGate;
-  readonly #allowance = new Allowance();
   #rest: ReturnType<typeof setTimeout> | null = null;
   #linger: ReturnType<typeof setTimeout> | null = null;
   #head: Buffer = Buffer.alloc(0);
@@ -97,7 +97,11 @@ class Connection {
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
     );
     this.#open(verdict.grant, verdict.rights);
-    if (rest.length > 0 && this.#reader !== null) this.#turn(this.#reader, rest);
+    const [session, reader] = [this.#session, this.#reader];
+    if (session === null || reader === null || this.#phase !== "open") return; // revoked meanwhile
+    const restMs = session.account.allowance.restLeftMs();
+    if (restMs > 0) this.#letRest(session, reader, restMs);
+    if (rest.length > 0) this.#turn(reader, rest);
   }
 
   /**
@@ -110,22 +114,36 @@ class Connection {
     if (chunk === null) reader.goOn();
     else reader.push(chunk);
     this.#queue?.uncork();
-    this.#context.turns.worked(this, performance.now());
-    const restMs = this.#allowance.restMs();
-    if (restMs === 0 || this.#phase !== "open") return;
+    const session = this.#session;
+    if (session === null || this.#phase !== "open") return;
+    this.#context.turns.worked(session.account, performance.now());
+    const restMs = session.account.allowance.restMs();
+    if (restMs > 0) this.#letRest(session, reader, restMs);
+  }
+
+  /** Reads nothing for so long. Meanwhile a ping tells whether the peer is there: the system says when it has gone. */
+  #letRest(session: Session, reader: FrameReader, restMs: number): void {
+    reader.stop();
     this.#gate.hold(reader);
+    if (this.#rest !== null) clearTimeout(this.#rest);
+    const stepMs = Math.min(restMs, gatewayLimits.restLookMs);
     this.#rest = setTimeout(() => {
+      if (restMs > stepMs) {
+        this.#queue?.send(frame(9, nothing));
+        this.#letRest(session, reader, restMs - stepMs);
+        return;
+      }
       this.#gate.free(reader);
-      this.#allowance.comeBack();
-      if (reader.stopped) this.#read(null);
-    }, restMs);
+      session.account.allowance.comeBack();
+      this.#read(null);
+    }, stepMs);
   }
 
   /** Takes a frame off the allowance; with nobody else to serve there is no end of it. */
-  #spend(frameBytes: number): boolean {
-    if (this.#allowance.spend(frameBytes)) return true;
-    if (this.#context.turns.othersThan(this, performance.now())) return false;
-    this.#allowance.forgive();
+  #spend({ account }: Session, frameBytes: number): boolean {
+    if (account.allowance.spend(frameBytes)) return true;
+    if (this.#context.turns.othersThan(account, performance.now())) return false;
+    account.allowance.forgive();
     return true;
   }
 
@@ -154,7 +172,7 @@ class Connection {
         fail: (code) => this.close(code),
       },
       limits,
-      (frameBytes) => this.#spend(frameBytes),
+      (frameBytes) => this.#spend(session, frameBytes),
     );
     audit?.note({ event: "connected", client: grant.clientId });
     grant.onRevoked = () => this.close(1008);

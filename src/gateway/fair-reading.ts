@@ -25,11 +25,14 @@ export class Turns {
 
 /**
  * What one client may send before others are served: bytes, and so many more for every frame. It comes back with time.
- * Counted and not timed, since a machine that is busy elsewhere must not make a client look greedy.
+ * Counted and not timed, since a machine that is busy elsewhere must not make a client look greedy. Who sends too much
+ * again and again rests twice as long each time, until it has kept to its allowance for a while.
  */
 export class Allowance {
   #left: number = gatewayLimits.allowanceBytes;
   #countedMs: number;
+  #lastRestMs = 0;
+  #restUntilMs = Number.NEGATIVE_INFINITY;
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
@@ -55,14 +58,29 @@ export class Allowance {
 
   /** How long to rest now; 0 while something is left. */
   restMs(): number {
-    if (this.#left > 0) return 0;
-    const due = -this.#left / gatewayLimits.allowanceBytesPerMs;
-    return Math.min(Math.max(due, gatewayLimits.minRestMs), gatewayLimits.maxRestMs);
+    return this.#left > 0 ? 0 : this.#beginRest();
+  }
+
+  /** What is left of a rest under way, for one who comes back on a new connection. */
+  restLeftMs(): number {
+    return Math.max(0, this.#restUntilMs - this.#now());
+  }
+
+  #beginRest(): number {
+    const nowMs = this.#now();
+    if (nowMs < this.#restUntilMs) return this.#restUntilMs - nowMs;
+    const { minRestMs, maxRestMs, forgetRestMs, allowanceBytesPerMs } = gatewayLimits;
+    const again = nowMs - this.#restUntilMs < forgetRestMs;
+    const due = Math.max(-this.#left / allowanceBytesPerMs, again ? this.#lastRestMs * 2 : minRestMs);
+    this.#lastRestMs = Math.min(due, maxRestMs);
+    this.#restUntilMs = nowMs + this.#lastRestMs;
+    return this.#lastRestMs;
   }
 
   /** Nobody waited: the debt is no debt. */
   forgive(): void {
     if (this.#left <= 0) this.#left = 1;
+    this.#restUntilMs = Number.NEGATIVE_INFINITY;
   }
 }
 

@@ -51,6 +51,11 @@ export class FrameReader {
     return this.#stopped;
   }
 
+  /** Reads nothing of what comes until `goOn`. */
+  stop(): void {
+    if (!this.#done) this.#stopped = true;
+  }
+
   /** Takes the chunk over: its bytes are unmasked in place. */
   push(chunk: Buffer): void {
     if (this.#done || chunk.length === 0) return;

@@ -15,9 +15,13 @@ export const gatewayLimits = {
   allowanceBytes: 64 * 1024,
   frameCostBytes: 256,
   allowanceBytesPerMs: 4096,
-  /** How long a client that sent more is not read while others have work. */
+  /** How long a client that sent more is not read while others have work: twice as long each time, up to the most. */
   minRestMs: 500,
-  maxRestMs: 1000,
+  maxRestMs: 2000,
+  /** Who kept to its allowance for so long after a rest begins with the shortest one again. */
+  forgetRestMs: 2000,
+  /** How often a resting client is asked whether it is still there: one that has gone is not waited for. */
+  restLookMs: 250,
   /** Somebody who had work within this time is there to be served. */
   activeMs: 100,
   maxHeaders: 100,

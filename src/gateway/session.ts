@@ -1,5 +1,6 @@
 // One client's place behind the gateway, and the account its calls are counted on. The account is the client id's and
 // outlives a connection, so that coming back does not make a bound anew.
+import { Allowance } from "./fair-reading.ts";
 import { textFrame } from "./frame-writer.ts";
 import { gatewayLimits } from "./limits.ts";
 import type { Rights } from "./permissions.ts";
@@ -15,6 +16,8 @@ export interface ClientPort {
 export class Account {
   /** Calls by the class of their method. */
   readonly counts: Record<string, number> = {};
+  /** What it may send before others are served. */
+  readonly allowance = new Allowance();
   #calls = 0;
   #bytes = 0;
   readonly #maxBytes: number;
