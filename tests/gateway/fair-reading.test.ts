@@ -190,7 +190,7 @@ test("a flood that rests between its turns is answered whole and in order, and o
 test("a client that leaves while it rests frees its place, and is answered whole when it comes back", async () => {
   const { gateway, port, bearer, call, flood, calm } = await floodBesideCalm();
   flood.socket.write(Buffer.concat([call(0, 512 * 1024), call(1)]));
-  expect(await flood.until(() => flood.texts().length === 3)).toBe(true);
+  expect(await flood.until(() => flood.texts().length >= 3)).toBe(true);
   flood.socket.destroy();
 
   const hello = maskedText({ id: "hello", method: "initialize", params: {} });
