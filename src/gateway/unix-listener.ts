@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { dirname, isAbsolute, join } from "node:path";
 import { toBase64Url } from "../base/bytes.ts";
 import { Failure, systemCodeOf } from "../base/failure.ts";
-import { createPrivateFolder } from "../base/private-files.ts";
+import { createPrivateFolder, removeIfPresent } from "../base/private-files.ts";
 import { systemRandom } from "../base/random.ts";
 import { effectiveUserId } from "../base/self.ts";
 import type { GatewayCode } from "./codes.ts";
@@ -35,7 +35,7 @@ export async function listenUnix(
     const taken = systemCodeOf(error) === "EEXIST";
     throw new Failure<GatewayCode>(taken ? "endpoint_exists" : "endpoint_unavailable", { cause: error });
   } finally {
-    unlinkSync(made);
+    removeIfPresent(made); // a server that was closed has removed it
   }
   const { ino, dev } = lstatSync(path);
   return { server, path, remove: () => removeOwn(path, { ino, dev }) };
@@ -49,13 +49,15 @@ async function bindPrivately(server: Server, parent: string): Promise<string> {
   const name = join(parent, `.${toBase64Url(systemRandom(3))}`);
   const ready = Promise.withResolvers<void>();
   server.once("error", (error) => ready.reject(new Failure<GatewayCode>("endpoint_unavailable", { cause: error })));
-  const before = process.umask(0o177); // the socket never exists with a wider mode
+  // The socket never exists with a wider mode. It is bound before `listen` returns, so that nothing else is made under
+  // this umask and no second listener takes it for the one to go back to.
+  const before = process.umask(0o177);
   try {
     server.listen({ path: name }, () => ready.resolve());
-    await ready.promise;
   } finally {
     process.umask(before);
   }
+  await ready.promise;
   return name;
 }
 

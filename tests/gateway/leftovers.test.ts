@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
+import { codeOf } from "../../src/base/failure.ts";
 import { listenUnix } from "../../src/gateway/unix-listener.ts";
 import { projectRoot } from "../support/binary.ts";
 import { type TempFolder, tempFolder } from "../support/temp-folder.ts";
@@ -103,6 +104,21 @@ test("B24 of two gateways at once one serves, in one folder and on one socket", 
     await served[0]![Symbol.asyncDispose]();
   }
 }, 120_000);
+
+test("B24 of two listeners that both find the path free one has it, the other is told, and nothing else is left", async () => {
+  await using dir = await tempFolder();
+  const path = `${dir.path}/p/one`;
+  const umask = process.umask();
+
+  const both = await Promise.allSettled([listenUnix(path, () => {}), listenUnix(path, () => {})]);
+
+  const [won, lost] = [both.find((one) => one.status === "fulfilled"), both.find((one) => one.status === "rejected")];
+  expect(codeOf(lost?.reason)).toBe("endpoint_exists");
+  expect(readdirSync(`${dir.path}/p`)).toEqual(["one"]);
+  expect([lstatSync(path).mode & 0o777, process.umask()]).toEqual([0o600, umask]);
+  won?.value.remove();
+  won?.value.server.close();
+});
 
 test("B24 a path of 104 or 120 bytes is refused before anything is made, naming the limit; 103 bytes are served", async () => {
   await using dir = await tempFolder();
