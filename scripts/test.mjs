@@ -1,16 +1,19 @@
 // The test command: sets up what is missing, builds the executable once, runs the suite over files in parallel,
 // and ends with `N passed, N failed` read from the junit file. Fails when that file is missing or nothing passed.
-//   npm test                 the whole suite
-//   npm test -- tests/relay  one part of it
+//   npm test                       the suite: all but calibration, whose whole runs have a command of their own
+//   npm test -- tests/calibration  what the suite leaves out
+//   npm test -- tests/relay        one part of it
 // tests/timings.json says which files take long; `bun test --parallel=3 --timings=tests/timings.json --update-timings` renews it.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { bunPath, root } from "./bun.mjs";
 
 const bun = bunPath();
 const junit = process.env.PROCTOR_JUNIT ?? join(root, "dist", "junit.xml");
-const parts = process.argv.slice(2);
+const rooms = readdirSync(join(root, "tests")).filter((name) => !name.includes(".") && name !== "calibration");
+const named = process.argv.slice(2);
+const parts = named.length > 0 ? named : rooms.map((name) => `tests/${name}`);
 
 const built = spawnSync(bun, ["run", "build.ts"], { cwd: root, stdio: ["ignore", 2, 2] });
 if (built.status !== 0) {
@@ -25,11 +28,12 @@ const run = spawnSync(
     "test",
     "--parallel=3",
     "--timeout=120000",
+    "--max-concurrency=2", // of the files whose tests mostly wait
     "--only-failures",
     "--reporter=junit",
     `--timings=${join(root, "tests", "timings.json")}`, // the longest files first, or the last one runs alone
     `--reporter-outfile=${junit}`,
-    ...(parts.length > 0 ? parts.map((part) => (part.startsWith(".") ? part : `./${part}`)) : ["./tests"]),
+    ...parts.map((part) => (part.startsWith(".") ? part : `./${part}`)),
   ],
   {
     cwd: root,

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { sha256FileHex } from "../../src/base/bytes.ts";
 import { isAlive } from "../../src/base/census.ts";
 import { holdsWithin } from "../../src/base/clock.ts";
-import { selfCommand } from "../../src/base/self.ts";
 import { acceptSummary } from "../../src/commands/accept-summary.ts";
 import { Report } from "../../src/contract/report.ts";
+import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const waitMs = 120_000;
@@ -71,11 +71,12 @@ test(
         execution_terminal_observed: true,
       },
     });
-    const verified = Bun.spawnSync([process.execPath, ...selfCommand(["verify", output]).args], { env: {} });
+    const verify = selfCommand(["verify", output]);
+    const verified = Bun.spawnSync([verify.command, ...verify.args], { env: {} });
     expect(JSON.parse(verified.stdout.toString())).toMatchObject({ agrees: true, findings: [] });
     expect(report.census?.still_visible).toEqual([]);
     expect(report.canaries?.found).toEqual([]);
-    expect(report.script_sha256).toBe(sha256FileHex(process.execPath));
+    expect(report.script_sha256).toBe(sha256FileHex(verify.command));
     expect(sha256FileHex(join(output, "implementation.diff"))).toBe(report.facts?.managed?.diff_sha256 ?? "");
     const kept = readdirSync(join(output, "private"));
     expect(kept).toContain("recovery.json");

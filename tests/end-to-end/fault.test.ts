@@ -3,8 +3,8 @@
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { selfCommand } from "../../src/base/self.ts";
 import { Report } from "../../src/contract/report.ts";
+import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const waitMs = 120_000;

@@ -12,7 +12,7 @@ import { goodBearer, headHoles, openWeakServer, revokedBearer, stayingHoles } fr
 const openOf = (result: { checks: ReadonlyArray<{ check: string; outcome: string }> }) =>
   result.checks.filter((one) => one.outcome === "open").map((one) => one.check);
 
-test("probeEndpoint() finds every door of our gateway closed, with and without a valid bearer", async () => {
+test.concurrent("probeEndpoint() finds every door of our gateway closed, with and without a valid bearer", async () => {
   await using dir = await tempFolder();
   await using opened = fakeGateway(dir.path, { limits: { handshakeMs: 1500 } });
   const { gateway, bootstrap } = opened;
@@ -35,7 +35,7 @@ test("probeEndpoint() finds every door of our gateway closed, with and without a
   }
 });
 
-test("`gateway probe --runtime-dir` is green on a running gateway and leaves no credential behind", async () => {
+test.concurrent("`gateway probe --runtime-dir` is green on a running gateway and leaves no credential behind", async () => {
   await using dir = await tempFolder();
   const upstream = [process.execPath, `${projectRoot}fixtures/programs/fake-app-server.ts`];
   await using served = await serve({ folder: dir.path, upstream });
@@ -49,7 +49,7 @@ test("`gateway probe --runtime-dir` is green on a running gateway and leaves no 
   expect(JSON.parse((await served.operator("list")).out)).toEqual({ credentials: [] });
 }, 120_000);
 
-test("probeEndpoint() finds nothing in the strict server, and each hole of a head by its own name", async () => {
+test.concurrent("probeEndpoint() finds nothing in the strict server, and each hole of a head by its own name", async () => {
   const given = { bearer: goodBearer, revoked: revokedBearer };
   await using strict = await openWeakServer("none");
   const sound = await probeEndpoint(strict.address, given);
@@ -67,7 +67,7 @@ test("probeEndpoint() finds nothing in the strict server, and each hole of a hea
   for (let at = 0; at < heads.length; at += 6) await Promise.all(heads.slice(at, at + 6).map(findsIt));
 });
 
-test("probeEndpoint() finds each hole of frames and of heads that never end by its own name", async () => {
+test.concurrent("probeEndpoint() finds each hole of frames and of heads that never end by its own name", async () => {
   const given = { bearer: goodBearer, revoked: revokedBearer, waitMs: 1500 };
   await Promise.all(
     stayingHoles.map(async (hole) => {
@@ -77,7 +77,7 @@ test("probeEndpoint() finds each hole of frames and of heads that never end by i
   );
 });
 
-test("probeEndpoint() names a socket behind a link, with a wide mode or in a shared folder", async () => {
+test.concurrent("probeEndpoint() names a socket behind a link, with a wide mode or in a shared folder", async () => {
   await using dir = await tempFolder();
   await using opened = fakeGateway(dir.path);
   const { address } = await opened.gateway.listenUnix(`${dir.path}/g.sock`);
@@ -96,7 +96,7 @@ test("probeEndpoint() names a socket behind a link, with a wide mode or in a sha
   expect(await pathOf(address)).toBe("open");
 });
 
-test("probeEndpoint() attacks this machine only, knows its checks, and says when nobody answers", async () => {
+test.concurrent("probeEndpoint() attacks this machine only, knows its checks, and says when nobody answers", async () => {
   for (const address of [
     "ws://192.0.2.1:80/",
     "wss://127.0.0.1:80/",

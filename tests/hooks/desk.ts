@@ -1,7 +1,7 @@
 // An operator's desk for hook tests: project, private state, authorization and configuration; a small server that
 // answers as told; and a way to run the real hook as a process.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { selfCommand } from "../../src/base/self.ts";
+import { selfCommand } from "../support/self-command.ts";
 import { type TempFolder, tempFolder } from "../support/temp-folder.ts";
 
 export interface Desk extends AsyncDisposable {

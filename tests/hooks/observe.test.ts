@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { tryLock } from "../../src/base/file-lock.ts";
+import { selfCommand } from "../support/self-command.ts";
 import { type Asked, acknowledge, desk, recordingServer, runProctor, writePrivate } from "./desk.ts";
 
 const records = (state: string) => readdirSync(state).filter((name) => /^[0-9a-f]{64}\.json$/.test(name));
@@ -272,7 +273,6 @@ test("a hook killed at any moment has saved its report, or the next run saves it
     return acknowledge(asked);
   });
   await using d = await desk(server.url);
-  const { selfCommand } = await import("../../src/base/self.ts");
 
   for (let i = 0; i < 24; i++) {
     const self = selfCommand(observe(d.configPath));

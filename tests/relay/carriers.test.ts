@@ -33,7 +33,7 @@ async function standsStill(count: () => number): Promise<void> {
 }
 
 describe.each([...carriers])("over %s:", (carrier) => {
-  test("relay passes every byte both ways, also what is no JSON and no UTF-8 (R001, R013, R015, R025, B12)", async () => {
+  test.concurrent("relay passes every byte both ways, also what is no JSON and no UTF-8 (R001, R013, R015, R025, B12)", async () => {
     await using dir = await tempFolder();
     const relay = startRelay(dir.path, ["cat"], carrier);
     const bytes = Buffer.concat([
@@ -50,7 +50,7 @@ describe.each([...carriers])("over %s:", (carrier) => {
     expect(relay.audit().complete).toBe(true);
   });
 
-  test("relay has the prompt on disk before the adapter sees it (R007)", async () => {
+  test.concurrent("relay has the prompt on disk before the adapter sees it (R007)", async () => {
     await using dir = await tempFolder();
     const audit = join(dir.path, "audit.jsonl");
     const adapter = scriptAdapter(
@@ -68,7 +68,7 @@ describe.each([...carriers])("over %s:", (carrier) => {
     expect((await relay.ended).stdout.toString()).toBe("noted\n");
   });
 
-  test("relay takes a frame of 2 MiB and ends the adapter at one byte more (R014)", async () => {
+  test.concurrent("relay takes a frame of 2 MiB and ends the adapter at one byte more (R014)", async () => {
     await using dir = await tempFolder();
     await using other = await tempFolder();
     const limit = 2 * 1024 * 1024;
@@ -91,7 +91,7 @@ describe.each([...carriers])("over %s:", (carrier) => {
     expect(records.at(-1)).toMatchObject({ event: "adapter_process_exited", exit_code: -15 });
   });
 
-  test("relay ends an adapter whose own frame is too long (R014)", async () => {
+  test.concurrent("relay ends an adapter whose own frame is too long (R014)", async () => {
     await using dir = await tempFolder();
     const relay = startRelay(dir.path, ["head", "-c", "2097153", "/dev/zero"], carrier);
     const { status, stdout, stderr } = await relay.ended;
@@ -100,7 +100,7 @@ describe.each([...carriers])("over %s:", (carrier) => {
     expect(status).toBe(125);
   });
 
-  test("relay closes the adapter's input at the client's end and delivers what comes after (R017, B17)", async () => {
+  test.concurrent("relay closes the adapter's input at the client's end and delivers what comes after (R017, B17)", async () => {
     await using dir = await tempFolder();
     const adapter = scriptAdapter(
       dir.path,
@@ -114,7 +114,7 @@ describe.each([...carriers])("over %s:", (carrier) => {
     expect((await relay.ended).stdout.toString()).toBe("got hello\nanswer after the end of input\n");
   });
 
-  test("relay goes on with output when the adapter has closed its input (R016)", async () => {
+  test.concurrent("relay goes on with output when the adapter has closed its input (R016)", async () => {
     await using dir = await tempFolder();
     const adapter = scriptAdapter(
       dir.path,
@@ -135,7 +135,7 @@ describe.each([...carriers])("over %s:", (carrier) => {
     expect(status).toBe(3);
   });
 
-  test("relay ends when the adapter ends first, though the client's input stays open (R022, R023)", async () => {
+  test.concurrent("relay ends when the adapter ends first, though the client's input stays open (R022, R023)", async () => {
     await using dir = await tempFolder();
     const relay = startRelay(dir.path, ["sh", "-c", "echo bye; exit 3"]);
     const { status, stdout } = await relay.ended;
@@ -144,7 +144,7 @@ describe.each([...carriers])("over %s:", (carrier) => {
     expect(relay.audit().records.at(-1)).toMatchObject({ event: "adapter_process_exited", exit_code: 3 });
   });
 
-  test("relay does not wait for a grandchild that keeps the pipes, and says that stderr was not drained (R021, B56)", async () => {
+  test.concurrent("relay does not wait for a grandchild that keeps the pipes, and says that stderr was not drained (R021, B56)", async () => {
     await using dir = await tempFolder();
     const relay = startRelay(dir.path, ["sh", "-c", "sleep 120 & echo $!; exit 0"]);
     const { status, stdout } = await relay.ended;
@@ -155,7 +155,7 @@ describe.each([...carriers])("over %s:", (carrier) => {
     expect(relay.audit().records.at(-1)).toMatchObject({ event: "adapter_process_exited", stderr_drained: false });
   });
 
-  test("relay takes no more than a frame and its pipes for an adapter that never reads", async () => {
+  test.concurrent("relay takes no more than a frame and its pipes for an adapter that never reads", async () => {
     await using dir = await tempFolder();
     const relay = startRelay(dir.path, ["sh", "-c", "echo ready; exec sleep 600"], carrier);
     await relay.until((output) => output.includes("ready"));
@@ -171,7 +171,7 @@ describe.each([...carriers])("over %s:", (carrier) => {
     await flood;
   });
 
-  test("relay holds the adapter back when the client does not read, and loses nothing (B60)", async () => {
+  test.concurrent("relay holds the adapter back when the client does not read, and loses nothing (B60)", async () => {
     await using dir = await tempFolder();
     const progress = join(dir.path, "progress");
     const total = 32 * 1024 * 1024;
@@ -208,7 +208,7 @@ describe.each([...carriers])("over %s:", (carrier) => {
     expect(counted).toBe(total);
   });
 
-  test("relay ends when the client's reading end is gone while the adapter floods", async () => {
+  test.concurrent("relay ends when the client's reading end is gone while the adapter floods", async () => {
     await using dir = await tempFolder();
     const words = relayWords(join(dir.path, "audit.jsonl"), ["yes"], carrier);
     const child = Bun.spawn(["sh", "-c", '"$@" | head -n 1', "sh", ...words], {

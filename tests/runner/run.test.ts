@@ -6,7 +6,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const over = (output: Record<string, unknown>) => output.terminal !== null;
 
-test("§10.3 §10.4 two starts at once and one more are one run and one prompt; it ends succeeded, files read byte-true", async () => {
+test.concurrent("§10.3 §10.4 two starts at once and one more are one run and one prompt; it ends succeeded, files read byte-true", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, {
     play: "plain",
@@ -34,7 +34,7 @@ test("§10.3 §10.4 two starts at once and one more are one run and one prompt; 
   expect(read.output.items[0].output.text).toBe("one\ntwo\n");
 }, 120_000);
 
-test("§10.5 §10.6 §10.14 a server killed in a run leaves runner and agent alone: same ids, old token stale, then cancelled by its answer", async () => {
+test.concurrent("§10.5 §10.6 §10.14 a server killed in a run leaves runner and agent alone: same ids, old token stale, then cancelled by its answer", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "hang" });
   await pair.start();
@@ -72,7 +72,7 @@ test("§10.5 §10.6 §10.14 a server killed in a run leaves runner and agent alo
   expect(pair.prompts()).toBe(1);
 }, 120_000);
 
-test("§10.12 a runner killed after the barrier: the run is lost, never prompted again, and its task stays blocked", async () => {
+test.concurrent("§10.12 a runner killed after the barrier: the run is lost, never prompted again, and its task stays blocked", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "hang" });
   await pair.start();
@@ -107,7 +107,7 @@ test("§10.12 a runner killed after the barrier: the run is lost, never prompted
   expect(pair.prompts()).toBe(1);
 }, 120_000);
 
-test("§10.9 a permission request is shown as waiting, answered cancelled after its time, and never approved", async () => {
+test.concurrent("§10.9 a permission request is shown as waiting, answered cancelled after its time, and never approved", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "permission", permissionSecs: 5 });
   await pair.start();
@@ -142,7 +142,7 @@ for (const [play, forced, code] of [
   }, 120_000);
 }
 
-test("§10.7 §10.8 more events than the ring holds: pages say so, an early token has lost history, a foreign one is refused", async () => {
+test.concurrent("§10.7 §10.8 more events than the ring holds: pages say so, an early token has lost history, a foreign one is refused", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "permission_many", maxRuns: 2 });
   await pair.start();
@@ -170,7 +170,7 @@ test("§10.7 §10.8 more events than the ring holds: pages say so, an early toke
   expect(broken.output.error_kind).toBe("invalid_observation_token");
 }, 120_000);
 
-test("§10.12 a runner killed before the barrier: the run failed without a prompt, and its task may be tried again", async () => {
+test.concurrent("§10.12 a runner killed before the barrier: the run failed without a prompt, and its task may be tried again", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "mute" });
   await pair.start();
@@ -192,7 +192,7 @@ test("§10.12 a runner killed before the barrier: the run failed without a promp
   expect(pair.prompts()).toBe(0);
 }, 120_000);
 
-test("§10.13 a lease that ran out makes the old reference stale, and reconcile still ends the task", async () => {
+test.concurrent("§10.13 a lease that ran out makes the old reference stale, and reconcile still ends the task", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "plain" });
   await pair.start();
@@ -223,7 +223,7 @@ function expireLease(dataFolder: string, attemptId: string): void {
   }
 }
 
-test("§10.16 another user sees neither project nor run, and cannot observe or cancel it", async () => {
+test.concurrent("§10.16 another user sees neither project nor run, and cannot observe or cancel it", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "hang" });
   await pair.start();
@@ -244,7 +244,7 @@ test("§10.16 another user sees neither project nor run, and cannot observe or c
   expect(JSON.stringify(read)).not.toContain("one\\ntwo");
 }, 120_000);
 
-test("§10.11 SIGINT to the runner with a live run ends the run and every process of it", async () => {
+test.concurrent("§10.11 SIGINT to the runner with a live run ends the run and every process of it", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "hang" });
   await pair.start();
@@ -261,7 +261,7 @@ test("§10.11 SIGINT to the runner with a live run ends the run and every proces
   expect(pair.frames().filter((frame) => frame.method === "session/cancel").length).toBe(1);
 }, 120_000);
 
-test("§10.14 a cancel before the prompt is cancelled/not_started without a stop reason", async () => {
+test.concurrent("§10.14 a cancel before the prompt is cancelled/not_started without a stop reason", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "mute" });
   await pair.start();
@@ -278,7 +278,7 @@ test("§10.14 a cancel before the prompt is cancelled/not_started without a stop
   expect(cancelled.output.terminal.stop_reason).toBeNull();
 }, 120_000);
 
-test("B14 a denial that the agent ignores: waiting is shown, the cancel answers it, and the run is lost after its grace", async () => {
+test.concurrent("B14 a denial that the agent ignores: waiting is shown, the cancel answers it, and the run is lost after its grace", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "stubborn", permissionSecs: 60 });
   await pair.start();
@@ -298,7 +298,7 @@ test("B14 a denial that the agent ignores: waiting is shown, the cancel answers 
   expect(answers.map((frame) => frame.result)).toEqual([{ outcome: { outcome: "cancelled" } }]);
 }, 120_000);
 
-test("a caller's own configuration: against a forced value it conflicts, outside the allowed ones it is refused, no prompt", async () => {
+test.concurrent("a caller's own configuration: against a forced value it conflicts, outside the allowed ones it is refused, no prompt", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "plain", forced: { model: "model-b" }, maxRuns: 2 });
   await pair.start();
@@ -318,7 +318,7 @@ test("a caller's own configuration: against a forced value it conflicts, outside
   expect(pair.prompts()).toBe(0);
 }, 120_000);
 
-test("a full runner refuses a second run as not started; the same start is sent again once there is room", async () => {
+test.concurrent("a full runner refuses a second run as not started; the same start is sent again once there is room", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "hang" });
   await pair.start();
@@ -337,7 +337,7 @@ test("a full runner refuses a second run as not started; the same start is sent 
   expect(pair.prompts()).toBeLessThanOrEqual(2);
 }, 120_000);
 
-test("a server that is told to stop answers every waiting observer, ends with 0, and takes its port again", async () => {
+test.concurrent("a server that is told to stop answers every waiting observer, ends with 0, and takes its port again", async () => {
   await using dir = await tempFolder();
   await using pair = new ControlPair(dir.path, { play: "hang" });
   await pair.start();

@@ -1,11 +1,11 @@
-// A few subjects as whole processes, from source: a control plane, a runner and a consumer that are each wrong in one
+// A few subjects as whole processes: a control plane, a runner and a consumer that are each wrong in one
 // way, refused and blamed as the catalogue says. CI runs the whole catalogue with the built executable.
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { selfCommand } from "../../src/base/self.ts";
 import { calibrate } from "../../src/calibrate/run.ts";
 import { Report } from "../../src/contract/report.ts";
+import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 for (const only of ["server-redispatches-on-replay", "runner-prompts-twice", "consumer-leaves-daemon"])
