@@ -3,7 +3,7 @@
 //   npm test                       the suite: all but calibration, whose whole runs have a command of their own
 //   npm test -- tests/calibration  what the suite leaves out
 //   npm test -- tests/relay        one part of it
-// tests/timings.json says which files take long; `bun test --parallel=3 --timings=tests/timings.json --update-timings` renews it.
+// tests/timings.json says which files take long; `bun test --parallel=4 --timings=tests/timings.json --update-timings` renews it.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ const run = spawnSync(
   bun,
   [
     "test",
-    "--parallel=3",
+    "--parallel=4", // more than two cores: many tests wait most of their time
     "--timeout=120000",
     "--max-concurrency=2", // of the files whose tests mostly wait
     "--only-failures",
