@@ -121,12 +121,12 @@ async function oneKill(
   const begun = performance.now();
   while (performance.now() - begun < plan.atMs && run.child.exitCode === null) {
     look();
-    await Bun.sleep(10);
+    await Bun.sleep(25);
   }
   // A front that has started no worker yet is waited for: without one there is nothing of this kind to kill.
   if (plan.victim !== "front") {
     const there = () => workerOf(run) !== undefined || run.child.exitCode !== null;
-    await holdsWithin(there, { withinMs: patienceMs, everyMs: 1 });
+    await holdsWithin(there, { withinMs: patienceMs, everyMs: 5 });
   }
   look();
   const phase = String(run.report()["phase"] ?? "before the first report");
@@ -135,7 +135,7 @@ async function oneKill(
   // With both gone nobody acts before the next command, so the time runs from its start.
   if (plan.victim === "both") {
     await run.child.exited;
-    await holdsWithin(() => worker === undefined || !isAlive(worker), { withinMs: patienceMs, everyMs: 1 });
+    await holdsWithin(() => worker === undefined || !isAlive(worker), { withinMs: patienceMs, everyMs: 5 });
   }
   const killed = performance.now();
   const telling = plan.victim === "both" ? nextCommand(self, run) : Promise.resolve(false);

@@ -30,6 +30,7 @@ const run = spawnSync(
     "--timeout=120000",
     "--max-concurrency=2", // of the files whose tests mostly wait
     "--only-failures",
+    "--preload=./tests/support/built-executable.ts",
     "--reporter=junit",
     `--timings=${join(root, "tests", "timings.json")}`, // the longest files first, or the last one runs alone
     `--reporter-outfile=${junit}`,

@@ -119,6 +119,8 @@ test("ownArguments() knows the words that start this very program, and no other"
   const { command, args } = selfCommand(["server", "--version"]);
 
   expect(ownArguments(command, args)).toEqual(["server", "--version"]);
-  expect(ownArguments(command, ["elsewhere.ts", "server"])).toBeNull();
+  // From source the program is Bun, and which it runs is its first word.
+  const other = args.length > 2 ? command : "/elsewhere/proctor";
+  expect(ownArguments(other, ["elsewhere.ts", "server"])).toBeNull();
   expect(ownArguments("/usr/bin/touch", args)).toBeNull();
 });

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isAlive, type ProcessId } from "../../src/base/census.ts";
 import { holdsWithin } from "../../src/base/clock.ts";
-import { selfCommand } from "../support/self-command.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const waitMs = 180_000;

@@ -3,9 +3,9 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { selfCommand } from "../../src/base/self.ts";
 import { calibrate } from "../../src/calibrate/run.ts";
 import { Report } from "../../src/contract/report.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 for (const only of ["server-redispatches-on-replay", "runner-prompts-twice", "consumer-leaves-daemon"])

@@ -2,8 +2,8 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256Hex } from "../../src/base/bytes.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { AuditLog } from "../../src/relay/audit-log.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 // Several whole processes a test, from source, on a machine that may do other things as well.

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { runProgram } from "../../src/base/run-program.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { writeLaunchers } from "../../src/commands/shims.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 function run(command: string, options: { readonly args: string[]; readonly cwd: string }) {

@@ -43,7 +43,8 @@ test("accept on a terminal of 40 columns, umask 000, NO_COLOR, LC_ALL=C: passes,
 
 test("accept with umask 077 and nothing on stdin passes and prints one JSON value", async () => {
   await using dir = await tempFolder();
-  const child = Bun.spawn([...withUmask("077"), proctorBinary, "accept", "--json", "--output-dir", `${dir.path}/run`], {
+  const words = ["accept", "--json", "--fixture", "typescript", "--output-dir", `${dir.path}/run`];
+  const child = Bun.spawn([...withUmask("077"), proctorBinary, ...words], {
     cwd: dir.path,
     env: { PATH: path, HOME: dir.path, TMPDIR: dir.path },
     stdin: "ignore",

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { sha256FileHex } from "../../src/base/bytes.ts";
 import { isAlive } from "../../src/base/census.ts";
 import { holdsWithin } from "../../src/base/clock.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { acceptSummary } from "../../src/commands/accept-summary.ts";
 import { Report } from "../../src/contract/report.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const waitMs = 120_000;
@@ -153,9 +153,9 @@ test(
     for (const victim of ["worker", "front"] as const) {
       await using dir = await tempFolder();
       const output = join(dir.path, "out");
-      const child = startAccept(dir.path, ["--output-dir", output]);
+      const child = startAccept(dir.path, ["--fixture", "typescript", "--output-dir", output]);
       const ready = () => ["services_ready", "consumer_running"].includes(reportIn(output)?.phase ?? "");
-      expect(await holdsWithin(ready, { withinMs: 60_000, everyMs: 5 })).toBe(true);
+      expect(await holdsWithin(ready, { withinMs: 60_000, everyMs: 20 })).toBe(true);
       const [name] = readdirSync(join(dir.path, "host-state/proctor/live"));
       const live = JSON.parse(readFileSync(join(dir.path, "host-state/proctor/live", name ?? ""), "utf8"));
       const ids = live.processes.map((id: { pid: number; start_ticks: number }) => ({

@@ -27,7 +27,7 @@ test("accept writes no Codex configuration of the user, and a repository around 
     Bun.spawnSync(["git", "-c", "user.name=n", "-c", "user.email=e@example.invalid", ...words], { cwd: work, env });
   git("init", "-q");
   const output = join(work, "evidence");
-  const words = ["accept", "--json", "--output-dir", output];
+  const words = ["accept", "--json", "--fixture", "typescript", "--output-dir", output];
 
   const run = Bun.spawn([proctorBinary, ...words], {
     cwd: work,

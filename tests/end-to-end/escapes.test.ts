@@ -37,7 +37,8 @@ exit 0
     const decoyRow = readProcess(decoy.pid);
     const output = join(dir.path, "out");
 
-    const run = Bun.spawn([proctorBinary, "accept", "--json", "--codex-path", codex, "--output-dir", output], {
+    const words = ["accept", "--json", "--fixture", "typescript", "--codex-path", codex, "--output-dir", output];
+    const run = Bun.spawn([proctorBinary, ...words], {
       cwd: dir.path,
       env: { PATH: "/usr/bin:/bin", HOME: dir.path, XDG_STATE_HOME: join(dir.path, "host"), TMPDIR: dir.path },
       stdio: ["ignore", "pipe", "ignore"],

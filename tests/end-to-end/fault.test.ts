@@ -1,10 +1,10 @@
-// `accept --fault` as a user starts it, from source: one process ended at a named point, the table's outcome, one
+// `accept --fault` as a user starts it: one process ended at a named point, the table's outcome, one
 // prompt, and never a pass that was not earned. `npm run calibrate -- --faults 20` runs every point 20 times.
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { selfCommand } from "../../src/base/self.ts";
 import { Report } from "../../src/contract/report.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const waitMs = 120_000;
@@ -36,7 +36,8 @@ for (const [fault, outcome, code] of [
     async () => {
       await using dir = await tempFolder();
 
-      const ended = await acceptIn(dir.path, ["--fault", fault, "--output-dir", join(dir.path, "out")]);
+      const words = ["--fault", fault, "--fixture", "typescript", "--output-dir", join(dir.path, "out")];
+      const ended = await acceptIn(dir.path, words);
       const report = Report.parse(JSON.parse(ended.stdout));
 
       expect(report.fault).toMatchObject({ fired: true, breaches: [] });
@@ -72,7 +73,8 @@ test(
   "--fail-fast starts no further stage once one has failed",
   async () => {
     await using dir = await tempFolder();
-    const words = ["--fail-fast", "--fault", "after_bind:SIGKILL:consumer", "--output-dir", join(dir.path, "out")];
+    const fault = ["--fixture", "typescript", "--fault", "after_bind:SIGKILL:consumer"];
+    const words = ["--fail-fast", ...fault, "--output-dir", join(dir.path, "out")];
 
     const { stdout, code } = await acceptIn(dir.path, words);
     const report = Report.parse(JSON.parse(stdout));

@@ -3,9 +3,9 @@
 import { expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { selfCommand } from "../../src/base/self.ts";
 import { Report } from "../../src/contract/report.ts";
 import { watchOpens } from "../support/open-watch.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const waitMs = 300_000;

@@ -9,7 +9,7 @@ import { proctorBinary } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const waitMs = 240_000;
-const soon = { withinMs: 120_000, everyMs: 2 };
+const soon = { withinMs: 120_000, everyMs: 10 };
 
 /** What is on disk as soon as a stage has begun. */
 const begun = {
@@ -137,7 +137,7 @@ test.if(process.platform === "linux")(
     const left = reportIn(out) as { state: string; managed: Record<string, string> };
     const next = join(dir.path, "next");
 
-    const said = await endOf(start(dir.path, ["accept", "--output-dir", next]));
+    const said = await endOf(start(dir.path, ["accept", "--fixture", "typescript", "--output-dir", next]));
 
     expect(said.code).toBe(0);
     expect(JSON.parse(said.stdout)).toMatchObject({ state: "passed", output_dir: next });

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { selfCommand } from "../support/self-command.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { honestReport, withVerdict, writeReport, writeRun } from "./honest-report.ts";
 

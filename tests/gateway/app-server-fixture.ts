@@ -2,9 +2,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { type ProcessGroup, startGroup } from "../../src/base/process-group.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { type GatewayOptions, openGateway } from "../../src/gateway/gateway.ts";
 import { type OpenUpstream, stdioUpstream, webSocketUpstream } from "../../src/gateway/upstream.ts";
-import { selfCommand } from "../support/self-command.ts";
 
 export const upstreams = ["stdio", "ws", "unix"] as const;
 

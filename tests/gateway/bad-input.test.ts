@@ -3,9 +3,9 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { runProgram } from "../../src/base/run-program.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { gatewayCodes } from "../../src/gateway/codes.ts";
 import { projectRoot } from "../support/binary.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { serve } from "./serve-fixture.ts";
 

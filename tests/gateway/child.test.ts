@@ -5,11 +5,11 @@ import { inspect } from "node:util";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { codeOf } from "../../src/base/failure.ts";
 import { Secret } from "../../src/base/secret.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { runWithCredential } from "../../src/gateway/child.ts";
 import { gatewayCodes } from "../../src/gateway/codes.ts";
 import { askGateway } from "../../src/gateway/control.ts";
 import { serveGateway } from "../../src/gateway/serve.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const bearer = `c.${"5a".repeat(32)}`;

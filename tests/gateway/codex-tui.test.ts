@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { holdsWithin } from "../../src/base/clock.ts";
-import { selfCommand } from "../support/self-command.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { codexGateway, realCodex } from "./codex-fixture.ts";
 import { readyClient, type TestClient } from "./gateway-fixture.ts";

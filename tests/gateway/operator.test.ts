@@ -2,12 +2,12 @@
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { codeOf } from "../../src/base/failure.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { isVariableName } from "../../src/gateway/child.ts";
 import { askGateway } from "../../src/gateway/control.ts";
 import { serveGateway } from "../../src/gateway/serve.ts";
 import { stdioUpstream } from "../../src/gateway/upstream.ts";
 import { projectRoot } from "../support/binary.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { readyClient } from "./gateway-fixture.ts";
 

@@ -2,7 +2,7 @@
 import { holdsWithin } from "../../src/base/clock.ts";
 import { type ProcessGroup, startGroup } from "../../src/base/process-group.ts";
 import { runProgram } from "../../src/base/run-program.ts";
-import { selfCommand } from "../support/self-command.ts";
+import { selfCommand } from "../../src/base/self.ts";
 
 export interface ServeFacts {
   /** Where the program runs; the runtime folder is `run` inside it unless named. */

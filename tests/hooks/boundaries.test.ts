@@ -3,10 +3,10 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { descendantsOf } from "../../src/base/census.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { observe } from "../../src/hooks/observe.ts";
 import { recover } from "../../src/hooks/recover.ts";
 import { associate } from "../../src/hooks/recovery.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { type Asked, acknowledge, type Desk, desk, recordingServer, runProctor, writePrivate } from "./desk.ts";
 
 const brief = (changes: object = {}) => ({

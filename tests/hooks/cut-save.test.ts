@@ -2,7 +2,7 @@
 // no room, no right or a broken disk. The event is saved or visibly not, and the next run saves it whole.
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
-import { selfCommand } from "../support/self-command.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { type Desk, desk, runProctor } from "./desk.ts";
 
 const strace = Bun.which("strace");

@@ -1,6 +1,7 @@
 // Time and space run out: a clock that jumps, a disk that is full, a server that is slow in each of three requests.
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
+import { selfCommand } from "../../src/base/self.ts";
 import type { Delivery } from "../../src/hooks/acknowledgement.ts";
 import { loadConfig } from "../../src/hooks/config-file.ts";
 import { drain } from "../../src/hooks/delivery.ts";
@@ -9,7 +10,6 @@ import { observe } from "../../src/hooks/observe.ts";
 import { recover } from "../../src/hooks/recover.ts";
 import { associate } from "../../src/hooks/recovery.ts";
 import { handClock } from "../support/hand-clock.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { type Desk, desk, writePrivate } from "./desk.ts";
 
 const inputOf = (text: string) => ({ bytes: Buffer.from(text), overLimit: false, ended: true });

@@ -1,7 +1,7 @@
 // An operator's desk for hook tests: project, private state, authorization and configuration; a small server that
 // answers as told; and a way to run the real hook as a process.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { selfCommand } from "../support/self-command.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { type TempFolder, tempFolder } from "../support/temp-folder.ts";
 
 export interface Desk extends AsyncDisposable {
@@ -122,7 +122,7 @@ export interface HookRun {
   readonly stderr: string;
 }
 
-/** Runs the real program; its environment is empty but for what is given. */
+/** Runs the real program; its environment is empty but for what is given and, as in the printed commands, large pages. */
 export async function runProctor(
   words: readonly string[],
   options: { readonly input?: string | Uint8Array; readonly cwd?: string; readonly env?: Record<string, string> } = {},
@@ -130,7 +130,7 @@ export async function runProctor(
   const self = selfCommand(words);
   const child = Bun.spawn([self.command, ...self.args], {
     cwd: options.cwd ?? "/",
-    env: options.env ?? {},
+    env: { MIMALLOC_ALLOW_THP: "1", ...options.env },
     stdin: options.input === undefined ? "ignore" : new Blob([options.input as BlobPart]),
     stdout: "pipe",
     stderr: "pipe",

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { tryLock } from "../../src/base/file-lock.ts";
-import { selfCommand } from "../support/self-command.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { type Asked, acknowledge, desk, recordingServer, runProctor, writePrivate } from "./desk.ts";
 
 const records = (state: string) => readdirSync(state).filter((name) => /^[0-9a-f]{64}\.json$/.test(name));

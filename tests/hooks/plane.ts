@@ -4,8 +4,8 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { type ProcessGroup, startGroup } from "../../src/base/process-group.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { bootstrap, type Json, post, serverEnvironment } from "../server/served.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { writePrivate } from "./desk.ts";
 

@@ -4,8 +4,8 @@ import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readProcess } from "../../src/base/census.ts";
 import { holdsWithin } from "../../src/base/clock.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { generous, promptFrame, scriptAdapter, startRelay } from "../support/relay-run.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const alive = (pid: number): boolean => {

@@ -3,9 +3,9 @@
 import { expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { runProgram } from "../../src/base/run-program.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { isScope, knownScopes } from "../../src/contract/scopes.ts";
 import { allTools } from "../../src/server/tools/registry.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { bootstrapToken, localServer } from "./local-server.ts";
 import { type Json, post, serve, serverEnvironment } from "./served.ts";

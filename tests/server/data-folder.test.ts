@@ -15,12 +15,12 @@ import {
 import { holdsWithin } from "../../src/base/clock.ts";
 import { runProgram } from "../../src/base/run-program.ts";
 import { Secret } from "../../src/base/secret.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { serverCodes } from "../../src/server/codes.ts";
 import { noRunners } from "../../src/server/no-runners.ts";
 import { backupData, checkData } from "../../src/server/operator.ts";
 import { openServer } from "../../src/server/server.ts";
 import { openStore, type Store } from "../../src/server/store.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { bootstrap, type Json, post, serve, serverEnvironment } from "./served.ts";
 

@@ -4,7 +4,7 @@ import { existsSync, statSync } from "node:fs";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { type ProcessGroup, startGroup } from "../../src/base/process-group.ts";
 import { runProgram } from "../../src/base/run-program.ts";
-import { selfCommand } from "../support/self-command.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { bootstrapToken } from "./local-server.ts";
 

@@ -1,7 +1,7 @@
 // A server process of its own over one data folder, for tests that end it in every way a process can end.
 import { holdsWithin } from "../../src/base/clock.ts";
 import { type ProcessGroup, startGroup } from "../../src/base/process-group.ts";
-import { selfCommand } from "../support/self-command.ts";
+import { selfCommand } from "../../src/base/self.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by tests, which fail on anything else.
 export type Json = Record<string, any>;

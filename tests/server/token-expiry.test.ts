@@ -3,10 +3,10 @@
 import { expect, test } from "bun:test";
 import { systemRandom } from "../../src/base/random.ts";
 import { runProgram } from "../../src/base/run-program.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { operatorCreateToken } from "../../src/server/operator.ts";
 import { openRunnerLink } from "../../src/server/runner-link.ts";
 import { handClock } from "../support/hand-clock.ts";
-import { selfCommand } from "../support/self-command.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { bootstrapToken, type LocalServer, localServer } from "./local-server.ts";
 import { post, serve, serverEnvironment } from "./served.ts";

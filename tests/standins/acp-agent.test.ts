@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { startGroup } from "../../src/base/process-group.ts";
-import { selfCommand } from "../support/self-command.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: frames are foreign data that each test picks from

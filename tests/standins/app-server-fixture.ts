@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { startGroup } from "../../src/base/process-group.ts";
-import { selfCommand } from "../support/self-command.ts";
+import { selfCommand } from "../../src/base/self.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: messages are read field by field, as a client would.
 export type Message = Record<string, any>;

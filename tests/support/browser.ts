@@ -79,6 +79,7 @@ async function debuggingPort(path: string): Promise<number> {
 
 async function lookAt(endpoint: string, url: string, look: PageLook & { axe: string }): Promise<PageSeen> {
   const target = (await (await fetch(`${endpoint}/json/new?about:blank`, { method: "PUT" })).json()) as {
+    id: string;
     webSocketDebuggerUrl: string;
   };
   const tab = await openTab(target.webSocketDebuggerUrl);
@@ -112,6 +113,7 @@ async function lookAt(endpoint: string, url: string, look: PageLook & { axe: str
     return { sideways: Number(sideways), violations: violations as string[], errors: tab.errors, text: String(text) };
   } finally {
     tab.close();
+    await fetch(`${endpoint}/json/close/${target.id}`);
   }
 }
 

@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { type ProcessGroup, startGroup } from "../../src/base/process-group.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { projectRoot } from "./binary.ts";
-import { selfCommand } from "./self-command.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by tests, which fail on anything else.
 type Json = Record<string, any>;

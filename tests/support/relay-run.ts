@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { holdsWithin } from "../../src/base/clock.ts";
+import { selfCommand } from "../../src/base/self.ts";
 import { type AuditReading, readAudit } from "../../src/contract/audit.ts";
-import { selfCommand } from "./self-command.ts";
 
 export const generous = { withinMs: 50_000, everyMs: 20 };
 
