@@ -1,5 +1,5 @@
 // A real server and a real runner with the fixture agent, each a process of its own, for tests of both.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { holdsWithin } from "../../src/base/clock.ts";
 import { type ProcessGroup, startGroup } from "../../src/base/process-group.ts";
@@ -212,9 +212,10 @@ export class ControlPair {
     if (!(await holdsWithin(there, { withinMs: 30_000 }))) throw new Error("the long polls never waited");
   }
 
-  /** The frames that the agent got. */
+  /** The frames that the agent got; none when it never began. */
   frames(): Json[] {
-    const text = readFileSync(join(this.#folder, "agent.log"), "utf8");
+    const path = join(this.#folder, "agent.log");
+    const text = existsSync(path) ? readFileSync(path, "utf8") : "";
     return text
       .split("\n")
       .filter(Boolean)
