@@ -137,7 +137,8 @@ function startMisbehaving(server: Server): AsyncDisposable & { turn(): Promise<v
     async turn() {
       child.stdin.write(".");
       child.stdin.flush();
-      await answers.read();
+      // Without them the measure would pass for nothing.
+      if ((await answers.read()).done) throw new Error("the two who misbehave have ended");
     },
     async [Symbol.asyncDispose]() {
       child.kill();
