@@ -17,7 +17,7 @@ export interface RunOptions {
 export async function runBinary(words: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const child = Bun.spawn([proctorBinary, ...words], {
     cwd: options.cwd ?? "/",
-    // Large pages: a short run is mostly its start, and the suite has thousands.
+    // Large pages: a short run is mostly its start, and the suite has many.
     env: { PATH: "/usr/bin:/bin", HOME: "/proc/nonexistent", MIMALLOC_ALLOW_THP: "1", ...options.env },
     stdin: options.stdin ?? "ignore",
     stdout: "pipe",
