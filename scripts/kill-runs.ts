@@ -89,7 +89,14 @@ function start(self: Self, folder: string): Started {
     TMPDIR: join(folder, "tmp"),
     XDG_STATE_HOME: join(folder, "state"),
   };
-  const { command, args } = self(["accept", "--json", "--output-dir", join(folder, "cwd/out")]);
+  const { command, args } = self([
+    "accept",
+    "--json",
+    "--fixture",
+    "typescript",
+    "--output-dir",
+    join(folder, "cwd/out"),
+  ]);
   const child = Bun.spawn([command, ...args], {
     cwd: join(folder, "cwd"),
     env,

@@ -2,7 +2,7 @@
 // named by a leader that was started here; our own group is refused. What is still there at the end is told as a
 // value, never hidden.
 
-import { groupMembers, type ProcessId, type ProcessRow, readProcess } from "./census.ts";
+import { groupMembers, isAlive, type ProcessId, type ProcessRow, readProcess } from "./census.ts";
 import { type Clock, holdsWithin, systemClock } from "./clock.ts";
 import { Failure, systemCodeOf } from "./failure.ts";
 
@@ -127,11 +127,12 @@ class GroupMembers {
     this.#hasTable = hasTable;
   }
 
+  /** Asked every few milliseconds while a group ends, so the whole process table is read only when nothing less tells. */
   alive(): boolean {
     if (this.#over) return false;
-    const alive = this.#hasTable
-      ? groupMembers(this.#leader.pid).some((row) => this.#ours(row))
-      : this.#kill(0) !== "no_such_group";
+    const alive =
+      this.#kill(0) !== "no_such_group" &&
+      (!this.#hasTable || isAlive(this.#leader) || groupMembers(this.#leader.pid).some((row) => this.#ours(row)));
     if (!alive) this.#over = true;
     return alive;
   }

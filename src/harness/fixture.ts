@@ -159,7 +159,8 @@ const typescriptNames = {
 } as const;
 
 async function commitAll(fixture: Fixture, env: Record<string, string>): Promise<void> {
-  const quiet = ["-c", "core.hooksPath=/dev/null"];
+  // No upkeep either: git does it in a process that may outlive the commit.
+  const quiet = ["-c", "core.hooksPath=/dev/null", "-c", "maintenance.auto=false"];
   const who = ["-c", "user.name=Codex acceptance", "-c", "user.email=acceptance@example.invalid"];
   for (const args of [
     ["-c", "init.templateDir=", ...quiet, "init", "-q", "-b", "main"],

@@ -3,6 +3,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { readArguments, UsageError } from "../../src/commands/strict-args.ts";
 import type { StrictCommand } from "../../src/commands/strict-command.ts";
 import { commandTable } from "../../src/commands/table.ts";
 import { type Ran, runBinary } from "../support/run-binary.ts";
@@ -44,6 +45,17 @@ function expectUsage(ran: Ran, entry: Entry): void {
   expect(ran.code, path).toBe(64);
 }
 
+/** The sentence with which the command's words are refused. */
+function refusal(entry: Entry, words: readonly string[]): string {
+  try {
+    readArguments(entry.command, words);
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+  throw new Error(`taken: proctor ${[...entry.words, ...words].join(" ")}`);
+}
+
 test("there are all the commands of the product", () => {
   const paths = entries.map((one) => one.words.join(" "));
 
@@ -79,28 +91,39 @@ test("an unknown flag is 64 everywhere", async () => {
   await forEach(entries, async (entry) => expectUsage(await inFolder([...entry.words, "--no-such-flag"]), entry));
 });
 
+// How a command's words are read is one function, which the tests above prove to stand before every command; what it
+// refuses is asked of that function for all, and of the executable where something else decides.
+
 test("a flag given twice is 64 unless help marks it repeatable", async () => {
-  await forEach(entries, async (entry) => {
+  const words = entries.flatMap((entry) => {
     const once = Object.entries(entry.command.args).find(([, one]) => one.type !== "positional" && !one.repeatable);
-    if (once === undefined) return;
+    if (once === undefined) return [];
     const [name, definition] = once;
     const given = definition.type === "boolean" ? [`--${name}`] : [`--${name}`, definition.choices?.[0] ?? "1"];
-    const ran = await inFolder([...entry.words, ...given, ...given]);
-    expectUsage(ran, entry);
-    expect(ran.stderr).toMatch(/once only|twice/);
+    return [{ entry, words: [...given, ...given] }];
   });
+
+  for (const { entry, words: twice } of words) expect(refusal(entry, twice)).toMatch(/once only|twice/);
+  const [one] = words;
+  expectUsage(await inFolder([...one!.entry.words, ...one!.words]), one!.entry);
 });
 
 test("an extra word, a missing word and a group without its word are 64", async () => {
-  await forEach(entries, async (entry) => {
+  for (const entry of entries) {
     const { args, rest, run } = entry.command;
     const positionals = Object.values(args).filter((one) => one.type === "positional");
-    const open = rest !== "none" || positionals.some((one) => one.many);
-    if (!open) {
-      const filled = positionals.map((one) => one.choices?.[0] ?? "word");
-      expectUsage(await inFolder([...entry.words, ...filled, "one-too-many"]), entry);
-    }
-    const needs = Object.values(args).some((one) => one.required === true) || rest === "required" || run === undefined;
-    if (needs) expectUsage(await inFolder(entry.words), entry);
+    const open = run === undefined || rest !== "none" || positionals.some((one) => one.many);
+    const filled = Object.entries(args).flatMap(([name, one]) => {
+      if (one.type === "positional") return [one.choices?.[0] ?? "word"];
+      return one.required === true ? [`--${name}`, one.choices?.[0] ?? "1"] : [];
+    });
+    if (!open) expect(refusal(entry, [...filled, "one-too-many"])).toContain("one-too-many");
+    const needs = Object.values(args).some((one) => one.required === true) || rest === "required";
+    if (needs) expect(refusal(entry, [])).toMatch(/^Give |missing|required/);
+  }
+  const groups = entries.filter(({ command }) => command.run === undefined);
+  await forEach(groups, async (entry) => {
+    expectUsage(await inFolder(entry.words), entry);
+    expectUsage(await inFolder([...entry.words, "one-too-many"]), entry);
   });
 });

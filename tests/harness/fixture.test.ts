@@ -116,7 +116,7 @@ test("no hook and no template of a hostile global configuration reaches the repo
   expect(readdirSync(join(fixture.folder, ".git"))).not.toContain("hooks");
   const calls = readFileSync(join(bin, "calls"), "utf8").trim().split("\n");
   expect(calls).toHaveLength(3);
-  for (const call of calls) expect(call).toContain("-c core.hooksPath=/dev/null");
+  for (const call of calls) expect(call).toContain("-c core.hooksPath=/dev/null -c maintenance.auto=false");
   expect(calls[0]).toContain("-c init.templateDir= ");
   expect(calls[0]).toEndWith("init -q -b main");
 });
