@@ -3,8 +3,6 @@ import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { sha256FileHex } from "../../src/base/bytes.ts";
-import { isAlive } from "../../src/base/census.ts";
-import { holdsWithin } from "../../src/base/clock.ts";
 import { selfCommand } from "../../src/base/self.ts";
 import { acceptSummary } from "../../src/commands/accept-summary.ts";
 import { Report } from "../../src/contract/report.ts";
@@ -146,29 +144,3 @@ test("accept that cannot ask a program for its version says which one", async ()
   const shown = await acceptSummary(report);
   expect(shown).toContain(`note          version_probe_failed: ${empty}/webcodex-server\n`);
 });
-
-test(
-  "accept ends everything when its worker is killed, and when it is killed itself the worker cleans up (H209)",
-  async () => {
-    for (const victim of ["worker", "front"] as const) {
-      await using dir = await tempFolder();
-      const output = join(dir.path, "out");
-      const child = startAccept(dir.path, ["--fixture", "typescript", "--output-dir", output]);
-      const ready = () => ["services_ready", "consumer_running"].includes(reportIn(output)?.phase ?? "");
-      expect(await holdsWithin(ready, { withinMs: 60_000, everyMs: 20 })).toBe(true);
-      const [name] = readdirSync(join(dir.path, "host-state/proctor/live"));
-      const live = JSON.parse(readFileSync(join(dir.path, "host-state/proctor/live", name ?? ""), "utf8"));
-      const ids = live.processes.map((id: { pid: number; start_ticks: number }) => ({
-        pid: id.pid,
-        startTicks: id.start_ticks,
-      }));
-
-      process.kill(victim === "front" ? child.pid : (reportIn(output)?.process_id ?? 0), "SIGKILL");
-      await child.exited;
-
-      expect(ids.length).toBeGreaterThan(1);
-      expect(await holdsWithin(() => !ids.some(isAlive), { withinMs: 60_000 })).toBe(true);
-    }
-  },
-  waitMs,
-);

@@ -1,4 +1,4 @@
-// SIGKILL of a run in each of its stages. With front and worker dead at once nobody is left to clean up, so the next
+// A run killed or interrupted in each of its stages. With front and worker dead at once nobody is left to clean up, so the next
 // command has to: it finds the live file, ends what is recorded there, says so, and then does its own work as ever.
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -225,3 +225,45 @@ test.if(process.platform === "linux")(
   },
   waitMs,
 );
+
+for (const [stage, signal] of [
+  ["preflight", "SIGINT"],
+  ["provision", "SIGTERM"],
+  ["consumer", "SIGINT"],
+  ["managed", "SIGHUP"],
+  ["recovery", "SIGINT"],
+] as const)
+  test.if(process.platform === "linux")(
+    `accept interrupted by ${signal} in stage ${stage} cleans up, and its report says so (H209)`,
+    async () => {
+      await using dir = await tempFolder();
+
+      const { out, said } = await interruptedAt(stage, signal, dir.path);
+
+      expect(said.code).toBe(1);
+      expect(JSON.parse(said.stdout)).toEqual(reportIn(out));
+      expect(reportIn(out)).toMatchObject({
+        state: "failed",
+        failure: "harness_interrupted",
+        phase: "closed",
+        cleanup: { process_cleanup_finished: true },
+        census: { still_visible: [], listening_ports: [] },
+      });
+      expect(await nothingRuns(dir.path)).toBe(true);
+      expect(liveFiles(dir.path)).toEqual([]);
+    },
+    waitMs,
+  );
+
+/** Signals the front at the stage. A run that had passed before the signal came is tried again. */
+async function interruptedAt(stage: Stage, signal: NodeJS.Signals, folder: string) {
+  for (let attempt = 1; ; attempt += 1) {
+    const out = join(folder, `out-${attempt}`);
+    const child = start(folder, ["accept", "--json", "--fixture", "typescript", "--output-dir", out]);
+    expect(await holdsWithin(() => begun[stage](out) || child.exitCode !== null, soon)).toBe(true);
+    child.kill(signal);
+    const said = await endOf(child);
+    if (said.code === 0 && attempt < 5) continue;
+    return { out, said };
+  }
+}

@@ -103,22 +103,17 @@ test.skipIf(browserPath === null)(
 
     const look = (view: { width: number; dark: boolean }, text: string) => {
       const file = `${shots}/console-${view.width}${view.dark ? "-dark" : ""}.png`;
-      return browser.look(url, {
-        ...view,
-        until: signedIn(pair.pat, text),
-        ...(shots === undefined ? {} : { screenshot: file }),
-      });
+      const shot = shots === undefined ? {} : { screenshot: file };
+      return browser.look(url, [{ ...view, ...shot }], signedIn(pair.pat, text));
     };
-    const closed = await browser.look(url, {
-      width: 390,
-      until: `${signedIn("wc_pat_wrong", "x")} || document.getElementById("message").innerText.includes("not accepted")`,
-    });
+    const refused = 'document.getElementById("message").innerText.includes("not accepted")';
+    const [closed] = await browser.look(url, [{ width: 390 }], `${signedIn("wc_pat_wrong", "x")} || ${refused}`);
     const seen = [];
-    for (const view of views) seen.push(await look(view, "running"));
+    for (const view of views) seen.push(...(await look(view, "running")));
     // The page is open while the run ends: it shows the end without being loaded again.
     const live = look({ width: 390, dark: false }, "cancelled");
     await pair.call("cancel_coding_agent", { run_id: runId });
-    seen.push(await live);
+    seen.push(...(await live));
 
     for (const one of seen)
       expect({ sideways: one.sideways, violations: one.violations, errors: one.errors }).toEqual({
@@ -127,8 +122,8 @@ test.skipIf(browserPath === null)(
         errors: [],
       });
     // Chromium itself notes the refused request of a wrong token.
-    expect([closed.violations, closed.sideways]).toEqual([[], 0]);
-    expect(closed.text).not.toContain("Sessions");
+    expect([closed!.violations, closed!.sideways]).toEqual([[], 0]);
+    expect(closed!.text).not.toContain("Sessions");
     for (const one of seen) {
       expect(one.text).toContain("Mend the clamp <b>function</b>");
       expect(one.text).toContain("reported success");

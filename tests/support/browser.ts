@@ -9,14 +9,12 @@ import { tempFolder } from "./temp-folder.ts";
 export const browserPath =
   ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path)) ?? null;
 
-export interface PageLook {
+export interface PageView {
   /** CSS pixels; the height is 900. */
   readonly width: number;
   readonly dark?: boolean;
   /** Where a PNG of the whole page is written. */
   readonly screenshot?: string;
-  /** Waits until this expression is true in the page. */
-  readonly until?: string;
 }
 
 export interface PageSeen {
@@ -30,10 +28,11 @@ export interface PageSeen {
 }
 
 export interface Browser extends AsyncDisposable {
-  look(url: string, look: PageLook): Promise<PageSeen>;
+  /** Loads the page once, waits until the expression is true in it, and looks at it in each view; one page at a time. */
+  look(url: string, views: readonly PageView[], until?: string): Promise<PageSeen[]>;
 }
 
-type Reply = { result?: { value?: unknown }; exceptionDetails?: unknown; data?: string; targetId?: string };
+type Reply = { result?: { value?: unknown }; exceptionDetails?: unknown; data?: string };
 
 const flags = [
   "--headless",
@@ -42,6 +41,9 @@ const flags = [
   "--disable-quic",
   "--no-first-run",
   "--disable-background-networking",
+  "--disable-extensions",
+  "--disable-default-apps",
+  "--disable-component-extensions-with-background-pages",
   "--disable-component-update",
   "--disable-sync",
   "--disable-dev-shm-usage",
@@ -56,11 +58,12 @@ export async function openBrowser(): Promise<Browser> {
     stdio: ["ignore", "ignore", "ignore"],
     env: { PATH: "/usr/bin:/bin", HOME: profile.path },
   });
-  const port = await debuggingPort(join(profile.path, "DevToolsActivePort"));
+  const tab = await openTab(await debuggingPort(join(profile.path, "DevToolsActivePort")));
   const axe = readFileSync(join(import.meta.dir, "../../node_modules/axe-core/axe.min.js"), "utf8");
   return {
-    look: (url, look) => lookAt(`http://127.0.0.1:${port}`, url, { ...look, axe }),
+    look: (url, views, until) => lookAt(tab, url, { views, until, axe }),
     async [Symbol.asyncDispose]() {
+      tab.close();
       child.kill("SIGKILL");
       await child.exited;
       await profile[Symbol.asyncDispose]();
@@ -77,44 +80,49 @@ async function debuggingPort(path: string): Promise<number> {
   throw new Error("Chromium did not open its debugging port");
 }
 
-async function lookAt(endpoint: string, url: string, look: PageLook & { axe: string }): Promise<PageSeen> {
-  const target = (await (await fetch(`${endpoint}/json/new?about:blank`, { method: "PUT" })).json()) as {
-    id: string;
-    webSocketDebuggerUrl: string;
-  };
-  const tab = await openTab(target.webSocketDebuggerUrl);
-  try {
-    await tab.send("Page.enable");
-    await tab.send("Runtime.enable");
-    await tab.send("Log.enable");
-    await tab.send("Emulation.setDeviceMetricsOverride", {
-      width: look.width,
-      height: 900,
-      deviceScaleFactor: 1,
-      mobile: look.width < 600,
-    });
-    await tab.send("Emulation.setEmulatedMedia", {
-      features: [{ name: "prefers-color-scheme", value: look.dark === true ? "dark" : "light" }],
-    });
-    await tab.send("Page.navigate", { url });
-    await tab.until("document.readyState === 'complete' && location.href !== 'about:blank'");
-    if (look.until !== undefined) await tab.until(look.until);
+interface PageLook {
+  readonly views: readonly PageView[];
+  readonly until: string | undefined;
+  readonly axe: string;
+}
+
+async function lookAt(tab: Tab, url: string, { views, until, axe }: PageLook): Promise<PageSeen[]> {
+  tab.errors.length = 0;
+  await show(tab, views[0]);
+  await tab.send("Page.navigate", { url });
+  await tab.until("document.readyState === 'complete' && location.href !== 'about:blank'");
+  if (until !== undefined) await tab.until(until);
+  // Evaluated from outside the page, so its Content-Security-Policy stays in force for everything else.
+  await tab.value(`${axe}; true`);
+  const seen: PageSeen[] = [];
+  for (const view of views) {
+    await show(tab, view);
     const sideways = await tab.value("document.documentElement.scrollWidth - document.documentElement.clientWidth");
     const text = await tab.value("document.body.innerText");
-    // Evaluated from outside the page, so its Content-Security-Policy stays in force for everything else.
-    await tab.value(`${look.axe}; true`);
     const violations = await tab.value(
-      "axe.run(document).then(seen => seen.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ')).join(', ')))",
+      "axe.run(document, { resultTypes: ['violations'] }).then(seen => seen.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target.join(' ')).join(', ')))",
     );
-    if (look.screenshot !== undefined) {
+    if (view.screenshot !== undefined) {
       const shot = await tab.send("Page.captureScreenshot", { format: "png", captureBeyondViewport: true });
-      await Bun.write(look.screenshot, Buffer.from(shot.data ?? "", "base64"));
+      await Bun.write(view.screenshot, Buffer.from(shot.data ?? "", "base64"));
     }
-    return { sideways: Number(sideways), violations: violations as string[], errors: tab.errors, text: String(text) };
-  } finally {
-    tab.close();
-    await fetch(`${endpoint}/json/close/${target.id}`);
+    const errors = [...tab.errors];
+    seen.push({ sideways: Number(sideways), violations: violations as string[], errors, text: String(text) });
   }
+  return seen;
+}
+
+async function show(tab: Tab, view: PageView | undefined): Promise<void> {
+  const { width = 1280, dark = false } = view ?? {};
+  await tab.send("Emulation.setDeviceMetricsOverride", {
+    width,
+    height: 900,
+    deviceScaleFactor: 1,
+    mobile: width < 600,
+  });
+  await tab.send("Emulation.setEmulatedMedia", {
+    features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }],
+  });
 }
 
 interface Tab {
@@ -125,8 +133,12 @@ interface Tab {
   close(): void;
 }
 
-async function openTab(url: string): Promise<Tab> {
-  const socket = new WebSocket(url);
+/** The one tab that the browser opened with. */
+async function openTab(port: number): Promise<Tab> {
+  const targets = await (await fetch(`http://127.0.0.1:${port}/json/list`)).json();
+  const page = (targets as { type: string; webSocketDebuggerUrl: string }[]).find(({ type }) => type === "page");
+  if (page === undefined) throw new Error("Chromium opened no page");
+  const socket = new WebSocket(page.webSocketDebuggerUrl);
   const waiting = new Map<number, (message: { result?: Reply; error?: { message: string } }) => void>();
   const errors: string[] = [];
   let last = 0;
@@ -164,5 +176,6 @@ async function openTab(url: string): Promise<Tab> {
     }
     throw new Error(`the page never showed: ${expression}`);
   };
+  for (const domain of ["Page", "Runtime", "Log"]) await send(`${domain}.enable`);
   return { errors, send, value, until, close: () => socket.close() };
 }
