@@ -89,8 +89,10 @@ interface PageLook {
 async function lookAt(tab: Tab, url: string, { views, until, axe }: PageLook): Promise<PageSeen[]> {
   tab.errors.length = 0;
   await show(tab, views[0]);
+  // The tab may still show the page before when it is first asked: only a new document is without this mark.
+  await tab.value("globalThis.left = true");
   await tab.send("Page.navigate", { url });
-  await tab.until("document.readyState === 'complete' && location.href !== 'about:blank'");
+  await tab.until("globalThis.left === undefined && document.readyState === 'complete'");
   if (until !== undefined) await tab.until(until);
   // Evaluated from outside the page, so its Content-Security-Policy stays in force for everything else.
   await tab.value(`${axe}; true`);
