@@ -1,5 +1,5 @@
-// A run killed or interrupted in each of its stages. With front and worker dead at once nobody is left to clean up, so the next
-// command has to: it finds the live file, ends what is recorded there, says so, and then does its own work as ever.
+// A run killed or interrupted in each of its stages. With front and worker dead at once nobody is left to clean up, so
+// the next command has to: it finds the live file, ends what is recorded there, says so, and does its own work as ever.
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
